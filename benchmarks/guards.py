@@ -1,6 +1,6 @@
 """How often each guard stops what a character really said: its false alarms.
 
-    python benchmarks/guards.py STORY [--who NAME ...] [--limit N]
+    python benchmarks/guards.py STORY [--who NAME ...] [--limit N] [--capable]
 
 Each line is judged as a writer's draft right after it was said, before whoever had spoken to the character.
 """
@@ -14,7 +14,7 @@ from collections import Counter
 
 from understudy.dialogue import Draft, Turn, situation_at
 from understudy.errors import UnderstudyError
-from understudy.judging.guards import StoryViews, all_guards
+from understudy.judging.guards import StoryViews, all_guards, stopping_guards
 from understudy.readers import read
 from understudy.story import Moment
 
@@ -29,11 +29,12 @@ def main() -> None:
     parser.add_argument("--who", action="append")
     parser.add_argument("--limit", type=int, default=150)
     parser.add_argument("--main", type=int, default=6, help="how many of those who speak most")
+    parser.add_argument("--capable", action="store_true", help="only the guards that stop a capable writer")
     parser.add_argument("--show", help="print what this guard stops")
     options = parser.parse_args()
     story = read(options.story)
     views = StoryViews(lambda _: [story])
-    guards = all_guards(views)
+    guards = stopping_guards(views) if options.capable else all_guards(views)
     people = options.who or [member.character.name for member in story.cast()[: options.main]]
     stopped, judged, any_stopped = Counter[str](), 0, 0
     for name in people:

@@ -1,6 +1,8 @@
-"""Milliseconds to judge and score 16 drafts of a writer, guards and encoder together.
+"""Milliseconds of the judge: for 16 drafts of a small writer, and for a capable writer's reply of three sentences.
 
-python benchmarks/judging.py [--rounds N]
+    python benchmarks/judging.py [--rounds N]
+
+The first are guards, encoder and `voice`; the second are guards and the prompt, what is recalled for it included.
 """
 
 from __future__ import annotations
@@ -8,17 +10,27 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+from collections.abc import Callable
 from time import perf_counter, process_time
 
 from understudy.agents.encoder import EncoderAgent
-from understudy.dialogue import Draft, Turn, situation_at
+from understudy.agents.old_lines import OldLines
+from understudy.agents.recall import Recall
+from understudy.agents.writer import WriterAgent
+from understudy.backends.scripted import ScriptedBackend
+from understudy.dialogue import Draft, Turn, Usage, situation_at
 from understudy.judging.guarded import GuardedAgent
+from understudy.judging.guards import StoryViews
 from understudy.readers import read
 
 SUBJECTS = ("the tide", "the bread", "this wall", "the lamp", "my coat", "that bell", "the soup", "the rope")
 DRAFTS = (
     "I have not thought of {} since the morning, round {}.",
     "Dear lady, believe me, {} is nothing to be afraid of, not even in round {}.",
+)
+REPLY = (
+    "I have not slept since the bell rang, dear lady, round {}. You may call it patience, if you like; I would call it "
+    "counting. Ask me again when the soup is on the table and the wind is quiet."
 )
 
 
@@ -28,32 +40,46 @@ class Sixteen:
     def __init__(self) -> None:
         self.round = 0
 
-    def drafts(self, *_: object) -> tuple[list[Draft], object]:
-        from understudy.dialogue import Usage
-
+    def drafts(self, *_: object) -> tuple[list[Draft], Usage]:
         self.round += 1
-        words = " ".join("one" if digit == "1" else "two" for digit in f"{self.round:b}")
+        words = spelt(self.round)
         return [Draft(form.format(what, words), "writer") for form in DRAFTS for what in SUBJECTS], Usage()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
-    options = parser.parse_args()
-    story = read("demo")
-    agent = GuardedAgent([Sixteen()], lambda _: [story], EncoderAgent(cache=False))  # type: ignore[list-item]
-    situation = situation_at(story, "Danilo Reuss", "2.3", "Zita Karst")
-    history = (Turn("Zita Karst", "What are you afraid of?"),)
-    agent.reply(situation, history)  # what is made once for a character and a moment
+def spelt(number: int) -> str:
+    return " ".join("one" if digit == "1" else "two" for digit in f"{number:b}")
+
+
+def timed(rounds: int, run: Callable[[int], object]) -> dict[str, float]:
+    run(0)  # what is made once for a character and a moment
     times, cpu = [], []
-    for _ in range(options.rounds):
+    for number in range(1, rounds + 1):
         begin, busy = perf_counter(), process_time()
-        agent.reply(situation, history)
+        run(number)
         times.append(1000 * (perf_counter() - begin))
         cpu.append(1000 * (process_time() - busy))
-    p50, best = statistics.median(times), min(times)
-    figures = {"p50_ms": p50, "best_ms": best, "cpu_p50_ms": statistics.median(cpu)}
-    print(json.dumps({"drafts": 16, **{name: round(value, 1) for name, value in figures.items()}}))
+    figures = {"p50_ms": statistics.median(times), "best_ms": min(times), "cpu_p50_ms": statistics.median(cpu)}
+    return {name: round(value, 1) for name, value in figures.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=30)
+    options = parser.parse_args()
+    story, encoder = read("demo"), EncoderAgent(cache=False)
+    views = StoryViews(lambda _: [story])
+    situation = situation_at(story, "Danilo Reuss", "2.3", "Zita Karst")
+    small = GuardedAgent([Sixteen()], views, encoder)
+    afraid = (Turn("Zita Karst", "What are you afraid of?"),)
+    print(json.dumps({"drafts": 16, **timed(options.rounds, lambda _: small.reply(situation, afraid))}))
+    old_lines, recall = OldLines(encoder), Recall(encoder)
+
+    def say(number: int) -> list[str]:
+        writer = WriterAgent(ScriptedBackend([REPLY.format(spelt(number))]), recall)
+        agent = GuardedAgent([old_lines, writer], views, encoder, best_of=1, writer_first=True)
+        return list(agent.stream(situation, (Turn("Zita Karst", f"What are you afraid of, {spelt(number)}?"),)))
+
+    print(json.dumps({"sentences": 3, **timed(options.rounds, say)}))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from understudy.cli.bench import deliver, items_option, limit_option, output_option, places_checked, report_option
 from understudy.cli.bench_tables import RIGHT
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     DEFAULT_AGENT,
     json_option,
@@ -21,7 +22,7 @@ from understudy.cli.options import (
     story_argument,
     with_rules,
 )
-from understudy.cli.progress import read_showing, watching
+from understudy.cli.progress import watching
 from understudy.cli.show import Column, clean, heading, indented, print_table, screen, voice
 from understudy.errors import InputError
 from understudy.readers import embedded, sources_of
@@ -31,11 +32,12 @@ from understudy.registry import import_factory
 from understudy.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.bench.guard import Judge
+    from understudy.bench.guard import GuardingAgent, Judge
 
 __all__ = ["guard", "talk"]
 
 Document = dict[str, Any]
+FILE = click.Path(path_type=Path, dir_okay=False)
 PROBES_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN = 5  # violated probes that are shown without --verbose
 
@@ -77,7 +79,7 @@ def talk(
     from understudy.bench.talk import bench_talk
 
     places_checked(items, output, report)
-    opened = read_showing(story)
+    opened = read_with_people(story)
     path, probes = _probes(story, opened, probes_file)
     judged = {
         " ".join((spec, *rules)): with_rules(
@@ -162,7 +164,12 @@ def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
 
 
 @click.command()
-@story_argument
+@click.argument("story", metavar="[STORY]", required=False)
+@click.option(
+    "--replies", type=FILE, metavar="FILE.jsonl",
+    help="Judge replies that should pass instead, one a line: character, profile, setting, history, reply, kind, and "
+    "story, at and facing where it is of a story.",
+)  # fmt: skip
 @click.option(
     "--rule", "rules", multiple=True, metavar="RULE", default=("anachronism<=0", "unwitnessed<=0"), show_default=True,
     help="The guard to judge, as in 'anachronism<=0'; all that are given judge together.",
@@ -182,30 +189,44 @@ def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
 )  # fmt: skip
 @seed_option
 @click.option("-v", "--verbose", is_flag=True, help="Show every draft that was judged wrongly.")
-@items_option
+@click.option(
+    "--items", "--save-items", "items", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Save the result of every item, for `compare`.",
+)  # fmt: skip
 @output_option
 @report_option
 @json_option
 def guard(
-    story: str, rules: tuple[str, ...], agents: tuple[str, ...], guards: tuple[str, ...], limit: int, seed: int,
-    verbose: bool, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+    story: str | None, replies: Path | None, rules: tuple[str, ...], agents: tuple[str, ...], guards: tuple[str, ...],
+    limit: int, seed: int, verbose: bool, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
 
     For characters at sampled moments it offers later lines, lines of scenes they did not attend, and secrets; beside
-    them their own earlier lines, which should pass.
+    them their own earlier lines, which should pass. With --replies it is asked what the guards do to good replies.
 
     \b
     Examples:
         understudy bench guard demo
         understudy bench guard friends.story --rule "anachronism<=0" --limit 200
         understudy bench guard demo --guard mine:guard --verbose
+        understudy bench guard --replies good.jsonl
     """
     from understudy.bench.guard import bench_guard, rule_judge
     from understudy.judging import Rule
 
     places_checked(items, output, report)
-    opened = read_showing(story)
+    if (story is None) == (replies is None):
+        raise click.UsageError("say what to judge on: a STORY, or --replies FILE.jsonl")
+    if replies is not None:
+        if guards:
+            raise click.UsageError("--replies judges agents: name them with --agent, not with --guard")
+        document = _judged_replies(replies, agents, items)
+        shown = None if verbose else SHOWN
+        deliver(document, f"Guards on {replies.name}", output, report, as_json, lambda d: _print_replies(d, shown))
+        return
+    assert story is not None
+    opened = read_with_people(story)
     judges = {spec: _guard_of(spec, opened) for spec in guards}
     judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
     if not judges:
@@ -214,6 +235,15 @@ def guard(
         document = bench_guard(opened, judges, limit, seed, watch, _files_of(story), save_items=items)
     title = f"Guards on {opened.title}"
     deliver(document, title, output, report, as_json, lambda shown: _print_guard(shown, None if verbose else SHOWN))
+
+
+def _judged_replies(path: Path, agents: Sequence[str], items: Path | None) -> Document:
+    from understudy.bench.guard_replies import bench_replies, read_replies
+
+    with watching() as watch:
+        replies, stories = read_replies(path)
+        judges = {spec: _guarding(spec, stories) for spec in listed(agents)}
+        return bench_replies(replies, stories, judges, watch, (path,), save_items=items)
 
 
 def _guard_of(spec: str, story: Story) -> Judge:
@@ -225,12 +255,42 @@ def _guard_of(spec: str, story: Story) -> Judge:
 
 
 def _guard_of_agent(spec: str, story: Story) -> Judge:
-    from understudy.bench.guard import GuardingAgent, agent_judge
+    from understudy.bench.guard import agent_judge
 
-    agent = load_reply_agent(spec, None, lambda _: [story])
+    return agent_judge(_guarding(spec, lambda _: [story]))
+
+
+def _guarding(spec: str, stories: Callable[[str], Sequence[Story]]) -> GuardingAgent:
+    from understudy.bench.guard import GuardingAgent
+
+    agent = load_reply_agent(spec, None, stories)
     if not isinstance(agent, GuardingAgent):
         raise InputError(f"'{spec}' has no guard to judge: choose an agent that has one, or use --rule or --guard")
-    return agent_judge(agent)
+    return agent
+
+
+def _print_replies(document: Document, shown: int | None) -> None:
+    rows, out = document["rows"], screen()
+    columns: list[Column] = [("kind", {"no_wrap": True}), ("", {"no_wrap": True}), ("by", {"no_wrap": True})]
+    columns += [("share", RIGHT), ("95%", RIGHT), ("n", RIGHT)]
+    for agent in dict.fromkeys(row["agent"] for row in rows):
+        out.print(heading(agent))
+        of_agent = [row for row in rows if row["agent"] == agent]
+        print_table(out, columns, ((row["kind"], row["metric"], row["guard"], *_cells(row)) for row in of_agent))
+        changed = [
+            reply for reply in document["replies"] if reply["agent"] == agent and (reply["stopped"] or reply["altered"])
+        ]
+        for reply in changed[:shown]:
+            reasons = ", ".join(f"{guard}: {reason}" for guard, reason in reply["stopped"].items()) or "altered"
+            out.print()
+            out.print(indented(Text(clean(f"line {reply['line']}, {reply['character']} ({reasons})"), "dim")))
+            out.print(indented(Text(clean(f"- {reply['reply']}")), 4))
+            if "said" in reply:
+                out.print(indented(Text(clean(f"- {reply['said']}"), voice(reply["character"])), 4))
+        if shown is not None and len(changed) > shown:
+            out.print()
+            out.print(indented(f"{len(changed) - shown} more replies are stopped or altered: --verbose shows them."))
+        out.print()
 
 
 def _print_guard(document: Document, shown: int | None) -> None:

@@ -1,22 +1,27 @@
-"""One judge for everything that could be said: the best of it that passes every guard is said.
+"""One judge for everything that could be said.
 
     agent = GuardedAgent([OldLines(encoder), writer], stories, encoder)
-    agent.reply(situation, history)        drafts of all drafters, scored together, judged best first
-    agent.stream(situation, history)       a writer's sentences as they pass; one that fails is written again
+    agent.reply(situation, history)        what is said, and what else could have been
+    agent.stream(situation, history)       the same, as it passes
 
-Nothing is shown that no guard has seen. Where nothing passes, or what passes answers something else, the character
-finds a way of not answering.
+A *capable* writer (`writer_first`) is said whole: every guard that stops looks at each sentence, those that doubt stop
+nothing and are shown as evidence. Where a sentence is stopped it is asked to go on without (see `spoken`); only where
+nothing of it passes does what is known of the character answer the very question, or the character does not answer.
+
+The drafts of a small writer stand in one field with old lines and facts: scored on one scale, judged by all guards,
+best first; the best that passes is said. Nothing is shown that no guard has seen.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import DIRECT, RecalledDraft
+from understudy.agents.reply_text import without_label
 from understudy.cancellation import Cancellation
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
@@ -33,10 +38,20 @@ from understudy.dialogue import (
     Usage,
 )
 from understudy.errors import BackendError
-from understudy.judging.guards import Guard, Stories, StoryViews, Verdict, all_guards, objection
+from understudy.judging.guards import (
+    Guard,
+    Stories,
+    StoryViews,
+    Verdict,
+    doubting_guards,
+    objection,
+    objections,
+    stopping_guards,
+)
 from understudy.judging.guards.knowledge import prepare
 from understudy.judging.politeness import evasion_drafts, greeting_drafts
 from understudy.judging.selection import Scored, mutual_information, score_drafts
+from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 
 __all__ = ["GuardedAgent"]
 
@@ -45,10 +60,9 @@ ENOUGH = 5  # drafts that pass: the rest need not be judged
 ANSWERS = 0.34  # the score from which on an old line, a memory or a fact is taken for an answer
 ANSWERS_WITHOUT_LINES = 0.12  # the same, where there are no old lines, or no encoder to compare them by
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
-ATTEMPTS = 3  # at a sentence that fails
-SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
+QUOTED = 0.5  # the share of a capable writer's text that makes it an old line again; five common words are none
 OFF_TOPIC = "answers something else"
-LARGEST_SEED = 2**31
+WRITTEN = "writer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +91,17 @@ class GuardedAgent:
     ) -> None:
         """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each.
 
-        `writer_first` says that what passes of a writer's drafts goes before everything else.
+        `writer_first` says that the writer is a capable one: what it writes goes first, and doubts do not stop it.
         """
         self._gain_by, self._writer_first = gain_by, writer_first
         self._drafters, self._best_of, self.notice = tuple(drafters), best_of, notice
         self._views = stories if isinstance(stories, StoryViews) else StoryViews(stories)
-        self._guards = all_guards(self._views) if guards is None else tuple(guards)
+        self._stopping = stopping_guards(self._views) if guards is None else tuple(guards)
+        self._doubting = doubting_guards(self._views) if guards is None else ()
         self._ranker = EncoderAgent() if ranker is None else ranker
+        streaming = (drafter for drafter in self._drafters if isinstance(drafter, StreamingAgent))
+        self._speaker = next(streaming, None) if best_of == 1 else None
+        """The writer whose sentences are shown as they come."""
 
     @property
     def waits(self) -> bool:
@@ -96,11 +114,28 @@ class GuardedAgent:
         return self._best_of > 1
 
     @property
+    def is_capable(self) -> bool:
+        """Whether its writer is one that is said whole: only guards that stop hold for it."""
+        return self._writer_first
+
+    @property
     def description(self) -> str:
         return " ".join(("guarded", *(type(drafter).__qualname__ for drafter in self._drafters)))
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        return self._answer(situation, history, DEFAULT_SAMPLING, None)
+        pieces = self.stream(situation, history)
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                reply: Reply = end.value
+                break
+        if self._speaker is not None and self.is_capable and reply.text and reply.candidates[0].source == WRITTEN:
+            # Who waits for the whole reply may choose another: rules do.
+            alternatives = self._field(situation, history, self._recalled(situation, history))
+            listed = (*reply.candidates, *(_candidate(item) for item in alternatives))
+            reply = replace(reply, candidates=listed[:SHOWN])
+        return reply
 
     def stream(
         self,
@@ -109,41 +144,96 @@ class GuardedAgent:
         sampling: Sampling = DEFAULT_SAMPLING,
         cancellation: Cancellation | None = None,
     ) -> Generator[str, None, Reply]:
-        writer = next((drafter for drafter in self._drafters if isinstance(drafter, StreamingAgent)), None)
-        if writer is not None and max(sampling.n, self._best_of) == 1:
-            reply = yield from self._written(writer, situation, history, sampling, cancellation)
-            if reply is not None:
-                return reply
-        reply = self._answer(situation, history, sampling, cancellation)
-        yield from _pieces(reply.text)
+        stopped = list[Judged]()
+        if self._speaker is not None and sampling.n == 1:
+            judge = partial(self._judge_written, situation, history)
+            names = self._views.own_names(situation)
+            spoken = yield from speak(self._speaker, situation, history, judge, sampling, cancellation, names)
+            stopped = [Judged(Draft(text, WRITTEN), 0.0, verdict) for text, verdict in spoken.stopped]
+            if spoken.text or spoken.is_cancelled:
+                return self._spoken_reply(situation, history, spoken, stopped)
+        if stopped and self.is_capable:
+            reply = self._known_answer(situation, history, stopped)
+        else:
+            reply = self._answer(situation, history, sampling, cancellation)
+        yield from pieces_of(reply.text)
         return reply
 
     def judge(self, situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict | None:
         """Why a draft may not be said; None where it may."""
-        return objection(self._guards, situation, history, draft)
+        if self.is_capable and draft.source == WRITTEN:
+            return objection(self._stopping, situation, history, draft, QUOTED)
+        return objection((*self._stopping, *self._doubting), situation, history, draft)
+
+    def all_objections(self, situation: Situation, history: Sequence[Turn], draft: Draft) -> list[Verdict]:
+        """Everything that would keep a draft from being said whole, each once: for those who measure guards."""
+        if self.is_capable and draft.source == WRITTEN:
+            drafts = [replace(draft, text=text) for text in judged_texts(draft.text)]
+            verdicts = (objections(self._stopping, situation, history, each, QUOTED) for each in drafts)
+            return list(dict.fromkeys(chain.from_iterable(verdicts)))
+        return list(dict.fromkeys(objections((*self._stopping, *self._doubting), situation, history, draft)))
+
+    def _judge_written(self, situation: Situation, history: Sequence[Turn], text: str) -> Verdict | None:
+        return self.judge(situation, history, Draft(text, WRITTEN))
+
+    def _spoken_reply(
+        self, situation: Situation, history: Sequence[Turn], spoken: Spoken, stopped: Sequence[Judged]
+    ) -> Reply:
+        """What a writer said, with what was stopped of it and, of a capable one, what is in doubt."""
+        said = Draft(spoken.text, WRITTEN, evidence=spoken.evidence)
+        doubts = self._doubts(situation, history, said) if self.is_capable and spoken.text else []
+        usage = spoken.usage if spoken.usage.calls else None
+        best = Judged(said, 0.0, None)
+        return replace(_reply(best, [best, *stopped], usage, doubts), log_probs=spoken.log_probs)
+
+    def _doubts(self, situation: Situation, history: Sequence[Turn], said: Draft) -> list[Evidence]:
+        """What doubting guards say of a reply; nothing of what must not be explained."""
+        verdicts = objections(self._doubting, situation, history, said, QUOTED)
+        reasons = dict.fromkeys(verdict.reason for verdict in verdicts if not verdict.is_spoiler)
+        return [Evidence("notice", f"in doubt: {reason}") for reason in reasons]
+
+    def _known_answer(self, situation: Situation, history: Sequence[Turn], stopped: Sequence[Judged]) -> Reply:
+        """What is known of the character, where it answers the very question; else a way of not answering."""
+        known = [draft for draft in self._recalled(situation, history) if _is_direct(draft)]
+        judged = [Judged(draft, DIRECT, self.judge(situation, history, draft)) for draft in known]
+        chosen = next((item for item in judged if item.verdict is None), None) or self._evasion(situation, history)
+        return _reply(chosen, [*stopped, *judged], None, [])
+
+    def _recalled(self, situation: Situation, history: Sequence[Turn]) -> list[Draft]:
+        """What drafters offer that do not write."""
+        drafters = (drafter for drafter in self._drafters if not isinstance(drafter, StreamingAgent))
+        return [draft for drafter in drafters for draft in drafter.drafts(situation, history)[0]]
 
     def _answer(
         self, situation: Situation, history: Sequence[Turn], sampling: Sampling, cancellation: Cancellation | None
     ) -> Reply:
         drafts, usage, notices = self._drafts(situation, history, sampling, cancellation)
+        judged = self._field(situation, history, drafts)
+        chosen = next((item for item in judged if self._may_be_said(item)), None)
+        return _reply(chosen or self._evasion(situation, history), judged, usage if usage.calls else None, notices)
+
+    def _field(self, situation: Situation, history: Sequence[Turn], drafts: list[Draft]) -> list[Judged]:
+        """Drafts with greetings, where the message is one, scored and judged: best first."""
         if greetings := greeting_drafts(situation, history):
-            written = [draft for draft in drafts if draft.source == "writer"]
+            written = [draft for draft in drafts if draft.source == WRITTEN]
             best = GREETS_BESIDE_WRITER if written else GREETS
             worth = {draft.text: best - rank / 2 for rank, draft in enumerate(greetings)}
             drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
-        voice = self._voice(situation) if any(draft.source == "writer" for draft in drafts) else None
+        voice = self._voice(situation) if any(draft.source == WRITTEN for draft in drafts) else None
         gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
-        scored = score_drafts(situation, history, drafts, cached, voice, gain)
-        if self._writer_first:
-            scored.sort(key=lambda item: item.draft.source != "writer")
+        scored = score_drafts(situation, history, drafts, cached, voice, gain, whole=self.is_capable)
+        if self.is_capable:
+            scored.sort(key=lambda item: item.draft.source != WRITTEN)
         judged = self._judged(situation, history, scored)
         least = ANSWERS if len(situation.persona.past) and cached is not None else ANSWERS_WITHOUT_LINES
-        chosen = next((item for item in judged if item.verdict is None and _is_answer(item, least)), None)
-        if chosen is None:
-            chosen = self._evasion(situation, history)
-        judged = [item if _is_answer(item, least) else replace(item, off_topic=True) for item in judged]
-        return _reply(chosen, judged, usage if usage.calls else None, notices)
+        return [item if _is_answer(item, least) else replace(item, off_topic=True) for item in judged]
+
+    def _may_be_said(self, item: Judged) -> bool:
+        """Does it pass and answer? Beside a capable writer old lines answer nothing but the very question."""
+        if item.verdict is not None or item.off_topic:
+            return False
+        return not self.is_capable or item.draft.source == WRITTEN or _is_direct(item.draft)
 
     def _drafts(
         self, situation: Situation, history: Sequence[Turn], sampling: Sampling, cancellation: Cancellation | None
@@ -159,7 +249,11 @@ class GuardedAgent:
             except BackendError as error:
                 failures.append(error)
                 continue
-            drafts += offered
+            names = self._views.own_names(situation)
+            drafts += [
+                replace(draft, text=without_label(draft.text, names)) if draft.source == WRITTEN else draft
+                for draft in offered
+            ]
             usage += cost
         if failures and len(failures) == len(self._drafters):
             raise failures[0]
@@ -169,7 +263,7 @@ class GuardedAgent:
         self, situation: Situation, history: Sequence[Turn], sampling: Sampling, drafts: Sequence[Draft]
     ) -> bool:
         """Whether the very question is answered by what is known of the character: a small writer adds only time."""
-        if self._writer_first or sampling.n > 1:
+        if self.is_capable or sampling.n > 1:
             return False
         return any(self.judge(situation, history, draft) is None for draft in drafts if _is_direct(draft))
 
@@ -181,14 +275,22 @@ class GuardedAgent:
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""
         judged, passed = list[Judged](), 0
-        prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == "writer"])
+        if not self.is_capable:
+            prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == WRITTEN])
         for item in scored:
-            verdict = self.judge(situation, history, item.draft)
+            verdict = self._verdict(situation, history, item.draft)
             judged.append(Judged(item.draft, item.score, verdict))
             passed += verdict is None
             if passed == ENOUGH:
                 break
         return judged
+
+    def _verdict(self, situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict | None:
+        """Of a capable writer's draft, what would stop it while it was said."""
+        if self.is_capable and draft.source == WRITTEN:
+            verdicts = (self._judge_written(situation, history, text) for text in judged_texts(draft.text))
+            return next((verdict for verdict in verdicts if verdict is not None), None)
+        return self.judge(situation, history, draft)
 
     def _evasion(self, situation: Situation, history: Sequence[Turn]) -> Judged:
         """A way of not answering: an own line where it passes the guards, else the bank's, which state nothing."""
@@ -196,86 +298,6 @@ class GuardedAgent:
             if draft.source == "bank" or self.judge(situation, history, draft) is None:
                 return Judged(draft, 0.0, None)
         return Judged(Draft("...", "bank"), 0.0, None)
-
-    def _written(
-        self,
-        writer: StreamingAgent,
-        situation: Situation,
-        history: Sequence[Turn],
-        sampling: Sampling,
-        cancellation: Cancellation | None,
-    ) -> Generator[str, None, Reply | None]:
-        """A writer's sentences, each shown once it has passed; None where not even one did."""
-        said, usage, stopped = "", Usage(), list[Judged]()
-        for attempt in range(ATTEMPTS):
-            if cancellation is not None and cancellation.is_cancelled:
-                break
-            before = (*history, Turn(situation.persona.name, said)) if said else tuple(history)
-            writing = writer.stream(situation, before, _seeded(sampling, attempt), cancellation)
-            finished, failed, reply = False, None, None
-            sentences = _sentences(writing)
-            try:
-                while True:
-                    sentence = next(sentences)
-                    separated = sentence if not said or said[-1:].isspace() else f" {sentence}"
-                    failed = self._sentence_verdict(situation, history, said, sentence)
-                    if failed is not None:
-                        stopped.append(Judged(Draft(sentence.strip(), "writer"), 0.0, failed))
-                        break
-                    said += separated
-                    yield separated
-            except StopIteration as stop:
-                finished, reply = True, stop.value
-            except BackendError:
-                if not said:
-                    raise
-                finished = True
-            finally:
-                writing.close()
-            if reply is not None and reply.usage is not None:
-                usage += reply.usage
-            if finished:
-                break
-        if not said.strip():
-            return None
-        best = Judged(Draft(said, "writer"), 0.0, None)
-        return _reply(best, [best, *stopped], usage if usage.calls else None, [])
-
-    def _sentence_verdict(
-        self, situation: Situation, history: Sequence[Turn], said: str, sentence: str
-    ) -> Verdict | None:
-        """Judges a sentence by itself, and together with what was said before it."""
-        alone = self.judge(situation, history, Draft(sentence.strip(), "writer"))
-        if alone is not None or not said:
-            return alone
-        return self.judge(situation, history, Draft(f"{said.strip()} {sentence.strip()}", "writer"))
-
-
-def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Reply]:
-    """The pieces of a stream put together to whole sentences."""
-    buffer = ""
-    while True:
-        try:
-            buffer += next(writing)
-        except StopIteration as stop:
-            if buffer.strip():
-                yield buffer
-            reply: Reply = stop.value
-            return reply
-        while (match := SENTENCE.match(buffer)) and match.end() < len(buffer):
-            if match[0].strip():
-                yield match[0]
-            buffer = buffer[match.end() :]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """A text by sentences; joined they are the text."""
-    position = 0
-    for match in SENTENCE.finditer(text):
-        yield match[0]
-        position = match.end()
-    if position < len(text):
-        yield text[position:]
 
 
 def _is_direct(draft: Draft) -> bool:
@@ -290,13 +312,6 @@ def _is_answer(item: Judged, least: float) -> bool:
 
 def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
     return RecalledDraft(draft.text, draft.source, draft.moment, draft.evidence, draft.log_probs, bearing)
-
-
-def _seeded(sampling: Sampling, attempt: int) -> Sampling:
-    """Another seed for another attempt: the same one would write the same again."""
-    if not attempt:
-        return sampling
-    return replace(sampling, seed=((sampling.seed or 0) + attempt) % LARGEST_SEED)
 
 
 def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices: Sequence[Evidence]) -> Reply:

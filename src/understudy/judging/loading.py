@@ -4,11 +4,14 @@ auto              guarded over `llm` where one is set up, else over the shipped 
                   machine, else over old lines
 guarded           guarded over old lines alone: what the character said, heard and is
 guarded:AGENT     guarded over old lines and any other agent
+
+A writer is taken for a capable one, whose words are said whole, unless it is the shipped one or of its kind: trained
+for the same short prompt, or a model in this process that is smaller than a gigabyte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from importlib.util import find_spec
 
 from understudy.agents import agent_named
@@ -23,6 +26,7 @@ from understudy.dialogue import (
     Agent,
     Draft,
     Drafter,
+    Reply,
     Sampling,
     Situation,
     StreamingAgent,
@@ -33,15 +37,19 @@ from understudy.errors import AgentError
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Stories
 
-__all__ = ["AUTO", "GUARDED", "SHIPPED_WRITER", "AgentDrafter", "can_write", "is_guarded", "load_guarded"]
+__all__ = ["AUTO", "BEST_OF", "GUARDED", "SHIPPED_WRITER", "AgentDrafter", "can_write", "is_guarded", "load_guarded"]
 
 AUTO, GUARDED = "auto", "guarded"
 BEST_OF = 6  # drafts of a model in this process, which share their prompt
 SHIPPED_WRITER = "writer"
+COMPACT = "compact"  # the prompt that small writers are trained for
 NO_MODEL = (
     "Answers come from what the character has said and is. For answers that are written: "
     "'understudy models pull smollm2', or set up an LLM (see 'understudy models --help')."
 )
+
+
+SMALL_MODEL = 1_000_000_000  # bytes; quantised, about a billion and a half parameters
 
 
 class AgentDrafter:
@@ -67,6 +75,23 @@ class AgentDrafter:
         return drafts, reply.usage or Usage()
 
 
+class StreamingDrafter(AgentDrafter):
+    """One that gives its reply in pieces."""
+
+    def __init__(self, agent: Agent, writer: StreamingAgent) -> None:
+        super().__init__(agent)
+        self._writer = writer
+
+    def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        return self._writer.stream(situation, history, sampling, cancellation)
+
+
 def is_guarded(spec: str) -> bool:
     """Does an agent's name mean a guarded agent?"""
     return spec == AUTO or spec.partition(":")[0] == GUARDED
@@ -90,18 +115,25 @@ def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = No
     agent = agent_named(inner, candidates, encoder)
     if not isinstance(agent, Agent | Drafter):
         raise AgentError(f"'{inner}' ranks replies but gives none of its own: choose an agent that has `reply`")
-    drafter = agent if isinstance(agent, Drafter) else AgentDrafter(agent)
-    # A large model's draft is preferred to old lines and streamed. The small shipped model writes several drafts, and
-    # the best of them competes with old lines.
-    is_small = inner == SHIPPED_WRITER
-    streams = isinstance(agent, StreamingAgent) and not is_small
-    return GuardedAgent(
-        [old_lines, drafter],
-        stories,
-        encoder,
-        1 if streams else BEST_OF,
-        writer_first=drafter is agent and not is_small,
-    )
+    streams = isinstance(agent, StreamingAgent)
+    is_capable = (streams or isinstance(agent, Drafter)) and not _is_small(inner, agent)
+    # A small model writes several drafts, and the best of them competes with old lines.
+    best_of = 1 if streams and is_capable else BEST_OF
+    return GuardedAgent([old_lines, _drafter(agent)], stories, encoder, best_of, writer_first=is_capable)
+
+
+def _drafter(agent: Agent | Drafter) -> Drafter:
+    if isinstance(agent, Drafter):
+        return agent
+    return StreamingDrafter(agent, agent) if isinstance(agent, StreamingAgent) else AgentDrafter(agent)
+
+
+def _is_small(name: str, agent: object) -> bool:
+    if getattr(agent, "style", "") == COMPACT:
+        return True
+    kind, _, model = name.partition(":")
+    path = installed_model(model or DEFAULT_MODEL) if kind == "local" else None
+    return path is not None and path.stat().st_size < SMALL_MODEL
 
 
 def _best_writer() -> str:

@@ -1,7 +1,8 @@
 """Replies to greetings, thanks and farewells; and evasions, where nothing else may be said.
 
-Both come from the character's own lines where it has such a line, else from the bank in its register. No line is said a
-third time in a chat: once all have been said twice, two are put together.
+Where nothing is asked, nobody has to be refused an answer: small talk and remarks get lines that answer them. All come
+from the character's own lines where it has such a line, else from the bank in its register. No line is said a third
+time in a chat: once all have been said twice, two are put together.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from understudy.agents.bank import evasions, lines_for, register_of
+from understudy.agents.bank import fallbacks, lines_for, register_of
 from understudy.agents.dialogue_context import last_heard, said_before
 from understudy.dialogue import Draft, Evidence, Situation, Turn
-from understudy.judging.guards.phrases import plain
+from understudy.judging.guards.phrases import asks, plain
 from understudy.persona import Persona
 
 __all__ = ["EVASION", "evasion_drafts", "greeting_drafts", "kind_of_greeting"]
@@ -40,6 +41,14 @@ KINDS = {
     ),
 }
 PATTERNS = {kind: re.compile(rf"(?:(?:oh|ah|well|and) )?(?:{words})", re.IGNORECASE) for kind, words in KINDS.items()}
+SMALL_TALK = re.compile(
+    r"\b(?:(?:nice|lovely|fine|beautiful|awful|cold|hot|wet) (?:day|weather|morning|evening|night)|weather|"
+    r"(?:nice|good|pleased|glad|delighted) to (?:meet|see) you|pleasure to (?:meet|make)|how (?:was|is) your (?:day|"
+    r"morning|evening|week|night)|how have you been|how are (?:you|things)|how goes it|what(?:'s|’s| is) (?:up|new)|"
+    r"what are you (?:up to|doing)|are you busy|(?:did you )?sle(?:ep|pt) well|long time no see|any news)\b|"
+    r"天気|お疲れ|天气|最近",
+    re.IGNORECASE,
+)
 NOT_ANSWERING = re.compile(
     r"(?:i (?:have|'ve) nothing to (?:say|add|tell)|nothing to (?:say|tell)|i (?:would|'d|"
     r"should) rather not|i (?:do not|don't) (?:know|wish to say|care to say|remember)|"
@@ -49,6 +58,12 @@ NOT_ANSWERING = re.compile(
     r"that is my (?:own )?(?:affair|business)|i (?:must|shall) not say|not now)\b[^?]*",
     re.IGNORECASE,
 )
+DEMAND = re.compile(
+    r"(?:(?:please|now|then|so|and|come|well|but),? )*(?:tell|say|answer|explain|describe|give|show|let|admit|confess|"
+    r"swear|promise|name|speak|talk|write|go|stop|leave|get|take|bring|come|listen|look|wait|help)\b",
+    re.IGNORECASE,
+)
+LONGEST_SMALL_TALK = 14  # words
 NAME_AFTER = re.compile(r"[,，、]?\s+[A-Z][\w' ]*$")
 
 
@@ -86,11 +101,15 @@ def greeting_drafts(situation: Situation, history: Sequence[Turn]) -> list[Draft
 
 
 def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
-    """Evasions, those said least in this chat first; one that was not said twice is always among them."""
+    """What can be said for want of an answer: to greetings, small talk and remarks what suits them, then evasions.
+
+    Those said least in this chat come first; one that was not said twice is always among them.
+    """
     persona = situation.persona
+    yield from _unsaid(_suiting(situation, history), persona, history)
     said = Counter(plain(text) for text in said_before(persona, history))
     own = [draft for draft in _own_short(persona) if NOT_ANSWERING.fullmatch(draft.text.strip().rstrip(".!"))]
-    lines = list(dict.fromkeys(evasions(_register(persona), persona.language)))
+    lines = list(dict.fromkeys(fallbacks("evasions", _register(persona), persona.language)))
     turn = len(history) // 2
     offered = [*own, *(_from_bank(lines[(turn + step) % len(lines)]) for step in range(len(lines)))]
     for times in range(MOST_SAID):
@@ -103,12 +122,35 @@ def evasion_drafts(situation: Situation, history: Sequence[Turn]) -> Iterator[Dr
                 yield _from_bank(text)
 
 
+def _suiting(situation: Situation, history: Sequence[Turn]) -> list[Draft]:
+    """Answers to a message that asks for nothing; none to a question or a demand."""
+    persona = situation.persona
+    message = last_heard(persona, history)
+    if greetings := greeting_drafts(situation, history):
+        return greetings
+    if SMALL_TALK.search(message) and len(message.split()) <= LONGEST_SMALL_TALK:
+        purpose = "small_talk"
+    elif message.strip() and not asks(message) and not DEMAND.match(message.strip()):
+        purpose = "remarks"
+    else:
+        return []
+    return [_from_bank(line) for line in fallbacks(purpose, _register(persona), persona.language)]
+
+
+def _unsaid(drafts: Sequence[Draft], persona: Persona, history: Sequence[Turn]) -> list[Draft]:
+    """Those not said twice in this chat, the least said first."""
+    said = Counter(plain(text) for text in said_before(persona, history))
+    fresh = [draft for draft in drafts if said[plain(draft.text)] < MOST_SAID]
+    return sorted(fresh, key=lambda draft: said[plain(draft.text)])
+
+
 def _own_short(persona: Persona) -> list[Draft]:
-    """Short lines of the character's own, the latest first."""
+    """Short lines that the character has said to others, the latest first."""
     drafts: dict[str, Draft] = {}
+    thoughts = {line.moment for line in persona.past.thoughts()}
     for line in reversed(persona.past.lines(SAMPLE)):
         text = line.text.strip()
-        if text and len(text.split()) <= SHORT and len(text) <= 8 * SHORT:
+        if text and line.moment not in thoughts and len(text.split()) <= SHORT and len(text) <= 8 * SHORT:
             evidence = (Evidence("exchange", f"{line.speaker}: {text}", line.moment),)
             drafts.setdefault(text, Draft(text, "exchange", line.moment, evidence))
     return list(drafts.values())

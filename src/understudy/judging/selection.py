@@ -51,8 +51,11 @@ class Scored:
     score: float
 
 
-def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
-    """Each draft once, with whether it votes; a writer's also without its last sentences, where it makes things up."""
+def expand(drafts: Sequence[Draft], whole: bool = False) -> list[tuple[Draft, bool]]:
+    """Each draft once, with whether it votes; a writer's also without its last sentences, where it makes things up.
+
+    A capable writer's drafts are kept `whole`.
+    """
     field: dict[str, tuple[Draft, bool]] = {}
     for draft in sorted(drafts, key=lambda draft: draft.source != "writer"):
         text = draft.text.strip()
@@ -61,7 +64,7 @@ def expand(drafts: Sequence[Draft]) -> list[tuple[Draft, bool]]:
                 text, (draft if text == draft.text else replace(draft, text=text), draft.source == "writer")
             )
     for draft in drafts:
-        if draft.source == "writer":
+        if draft.source == "writer" and not whole:
             parts = sentences(draft.text)
             for count in range(1, len(parts)):
                 text = " ".join(parts[:count])
@@ -76,9 +79,10 @@ def score_drafts(
     cached: CachedEncoder | None,
     voice: Voice | None = None,
     gain: Gain | None = None,
+    whole: bool = False,
 ) -> list[Scored]:
     """Best first."""
-    field = expand(drafts)
+    field = expand(drafts, whole)
     if not field:
         return []
     language = situation.persona.language

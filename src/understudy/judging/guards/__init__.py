@@ -2,6 +2,10 @@
 
 A guard is a function of (situation, history, draft) to a `Verdict`. Some look at the situation alone; others are made
 from `StoryViews` and close over the story, later chapters included, which no agent can reach.
+
+They have two strengths. What a *stopping* guard objects to is never said: what is only known later, secrets, words of
+another, a bot's phrases. A *doubting* one finds what a small writer makes up and a good one says for a reason (a name
+that nobody told, a number, a tone): it stops a small writer's draft, and is shown beside a capable one's.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
-from understudy.judging.guards.form import form
+from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.identity import made_up_words, speaks_as_another
 from understudy.judging.guards.knowledge import invented, not_yet_known
+from understudy.judging.guards.later import known_later
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret
@@ -29,18 +34,23 @@ __all__ = [
     "StoryViews",
     "Verdict",
     "all_guards",
+    "doubting_guards",
     "objection",
+    "objections",
+    "stopping_guards",
 ]
 
 
-def all_guards(views: StoryViews) -> tuple[Guard, ...]:
-    """Every guard, the cheapest first."""
+def stopping_guards(views: StoryViews) -> tuple[Guard, ...]:
+    """Those that hold for every writer, the cheapest first."""
+    return not_a_reply, behind_their_back, kept_secret(views), confided(views), known_later(views)
+
+
+def doubting_guards(views: StoryViews) -> tuple[Guard, ...]:
+    """Those that stop a small writer and old lines."""
     return (
         form,
         address,
-        behind_their_back,
-        kept_secret(views),
-        confided(views),
         outdated(views),
         against_ties,
         against_age,
@@ -54,24 +64,38 @@ def all_guards(views: StoryViews) -> tuple[Guard, ...]:
     )
 
 
-def objection(guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict | None:
+def all_guards(views: StoryViews) -> tuple[Guard, ...]:
+    return (*stopping_guards(views), *doubting_guards(views))
+
+
+def objections(
+    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
+) -> Iterator[Verdict]:
+    """Every verdict that a draft does not pass; `quoted` is the share of it that makes it an old line again."""
+    for version in _versions(situation, draft, quoted):
+        for guard in guards:
+            verdict = guard(situation, history, version)
+            if not verdict.passed:
+                yield verdict
+
+
+def objection(
+    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
+) -> Verdict | None:
     """Why a draft may not be said; None where all guards let it pass.
 
     Where several object, one that must not be explained comes first: its text must not be shown for another's reason.
     """
     first: Verdict | None = None
-    for version in _versions(situation, draft):
-        for guard in guards:
-            verdict = guard(situation, history, version)
-            if verdict.is_spoiler:
-                return verdict
-            if not verdict.passed and first is None:
-                first = verdict
+    for verdict in objections(guards, situation, history, draft, quoted):
+        if verdict.is_spoiler:
+            return verdict
+        first = first or verdict
     return first
 
 
-def _versions(situation: Situation, draft: Draft) -> Iterator[Draft]:
+def _versions(situation: Situation, draft: Draft, quoted: float) -> Iterator[Draft]:
     """The draft and, where a writer repeats an own old line, the same text as that line."""
     yield draft
-    if draft.source == "writer" and (said := repeated_line(situation.persona, draft.text)) is not None:
+    if draft.source == "writer" and (said := repeated_line(situation.persona, draft.text, quoted)) is not None:
         yield replace(draft, source="exchange", moment=said)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import heard_turns
+from understudy.agents.known_people import KnownPeople
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Past
@@ -17,16 +18,10 @@ from understudy.prompting import introduced_names
 from understudy.story import Moment
 from understudy.text import find_name
 
-__all__ = ["PeopleNames", "company_at", "gender_of", "line_at", "own_names", "people_named", "people_of"]
+__all__ = ["PeopleNames", "company_at", "gender_of", "line_at", "own_names", "people_met", "people_named"]
 
 WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
 MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
-
-
-def people_of(situation: Situation) -> tuple[Other, ...]:
-    """The one faced, those present, and everybody else the character knows of."""
-    faced = () if situation.faced is None else (situation.faced,)
-    return (*faced, *situation.present, *situation.acquaintances)
 
 
 def own_names(situation: Situation) -> tuple[str, ...]:
@@ -55,15 +50,17 @@ class PeopleNames:
 
     @classmethod
     def of(cls, situation: Situation, history: Sequence[Turn] = ()) -> PeopleNames:
-        here = {other.name for other in situation.present}
+        known = KnownPeople.of(situation)
+        here = {known.name_of(other.name) for other in situation.present}
         faced, there, away = list[str](), list[str](), list[str]()
         if situation.faced is not None:
             faced += _names(situation.faced)
         for other in situation.present:
             there += _names(other)
         for other in situation.acquaintances:
-            is_faced = situation.faced is not None and other.name == situation.faced.name
-            (faced if is_faced else there if other.name in here else away).extend(_names(other))
+            name = known.name_of(other.name)
+            is_faced = situation.faced is not None and name == known.name_of(situation.faced.name)
+            (faced if is_faced else there if name in here else away).extend(_names(other))
         for name in introduced_names(heard_turns(situation.persona, history), situation.persona.language):
             faced += (name, *name.split())
         own = set(own_names(situation))
@@ -98,7 +95,15 @@ def line_at(past: Past, moment: Moment) -> str:
 
 def company_at(past: Past, moment: Moment) -> frozenset[str]:
     """Who else was in the scene of one of the character's own lines."""
-    scenes = _COMPANY.get_or_create(
+    return _company(past).get(moment.numbers[:-1], frozenset())
+
+
+def people_met(past: Past) -> frozenset[str]:
+    """Who was ever in a scene with the character."""
+    return frozenset().union(*_company(past).values())
+
+
+def _company(past: Past) -> dict[tuple[int, ...], frozenset[str]]:
+    return _COMPANY.get_or_create(
         id(past), past, lambda: {scene.moment.numbers: frozenset(scene.present) for scene in past.scenes()}
     )
-    return scenes.get(moment.numbers[:-1], frozenset())

@@ -12,14 +12,13 @@ import re
 from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.known_people import KnownPeople
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import people_named
 from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import affirms, denies, numbers_in
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
-from understudy.persona import Other
-from understudy.story import Relation
 
 __all__ = ["against_age", "against_profile", "against_ties", "wrong_gender"]
 
@@ -44,22 +43,22 @@ def against_ties(situation: Situation, history: Sequence[Turn], draft: Draft) ->
     message = last_heard(situation.persona, history)
     if draft.source == "relation" or not asks_feeling(message):
         return Verdict.passing(NAME)
-    felt = tie_polarity(_ties_asked_about(situation, message))
-    said = polarity(draft.text)
+    felt = _felt(situation, message)
+    said = polarity(draft.text, of_deeds=False)
     if not said and YES_OR_NO.match(message):
         asked_sign = -1 if HATES.search(message) else 1
         said = asked_sign if affirms(draft.text) else -asked_sign if denies(draft.text) else 0
     return Verdict.stopped(NAME, "goes against a tie") if said * felt < 0 else Verdict.passing(NAME)
 
 
-def _ties_asked_about(situation: Situation, message: str) -> list[Relation]:
-    """Ties to those a message names; to the one faced where it names nobody and asks about its speaker."""
-    people: list[Other] = [*situation.acquaintances, *situation.present]
-    names = people_named(message, people)
-    if situation.faced is not None and re.search(r"\b(?:me|we|us|I)\b", message):
-        names = names | {situation.faced.name}
-    ties = [tie for tie in situation.persona.relations if tie.to in names]
-    return sorted(ties, key=lambda tie: tie.kind != "affection")
+def _felt(situation: Situation, message: str) -> int:
+    """What is felt for those a message names, and for its speaker where it speaks of them; 0 where it is not one."""
+    known, faced = KnownPeople.of(situation), situation.faced
+    names = people_named(message, known.people)
+    if faced is not None and re.search(r"\b(?:me|we|us|I)\b", message):
+        names = names | {known.name_of(faced.name)}
+    signs = {tie_polarity(known.ties(situation, name)) for name in names} - {0}
+    return signs.pop() if len(signs) == 1 else 0
 
 
 def against_age(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
@@ -80,10 +79,12 @@ def wrong_gender(views: StoryViews) -> Guard:
 
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         message = last_heard(situation.persona, history)
-        named = people_named(message, situation.acquaintances) - {situation.faced.name if situation.faced else ""}
+        known = KnownPeople.of(situation)
+        named = people_named(message, known.people)
+        named -= {known.name_of(situation.faced.name) if situation.faced else ""}
         if not message.rstrip().endswith("?") or len(draft.text.split()) > SHORT:
             return Verdict.passing(NAME)
-        if len(named) != 1 or draft.source != "writer" or people_named(draft.text, situation.acquaintances) - named:
+        if len(named) != 1 or draft.source != "writer" or people_named(draft.text, known.people) - named:
             return Verdict.passing(NAME)
         he, she = HE.search(draft.text), SHE.search(draft.text)
         for view in views(situation):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from understudy.agents.known_people import tie_sign, uncontradicted
 from understudy.story import Relation
 
 __all__ = ["asks_feeling", "polarity", "tie_polarity"]
@@ -18,14 +19,13 @@ FEELING = re.compile(
 AGAINST = re.compile(
     r"hate|despise|dislike|wary|stand|enem|opposite|puts me off|keep away|guilt|stole|thief|liar|lied", re.I
 )
+DEEDS = re.compile(r"guilt|stole|thief|liar|lied|forgive", re.I)
 NOT = re.compile(r"\b(?:not|never|no|cannot|hardly|nor|neither)\b|n['’]t\b", re.IGNORECASE)
 ASKS = re.compile(
     r"\b(?:like|love|trust|hate|think (?:of|about)|feel (?:about|for)|friends?|enem(?:y|ies)|angry|"
     r"fond|forgive|mean to you|to you|to each other)\b",
     re.I,
 )
-FRIENDLY = frozenset({"friend", "lover", "teammate", "family", "confidant", "teacher"})
-HOSTILE = frozenset({"enemy", "opponent"})
 CLAUSE = 24  # characters before a word of feeling in which a negation reverses it
 
 
@@ -34,10 +34,15 @@ def asks_feeling(message: str) -> bool:
     return ASKS.search(message) is not None
 
 
-def polarity(text: str) -> int:
-    """Words of feeling counted, for 1 and against -1, turned round by a 'not' in the same clause."""
+def polarity(text: str, of_deeds: bool = True) -> int:
+    """Words of feeling counted, for 1 and against -1, turned round by a 'not' in the same clause.
+
+    Somebody may be loved who has lied and stolen; `of_deeds` says whether that counts against them.
+    """
     total = 0
     for match in FEELING.finditer(text):
+        if not of_deeds and DEEDS.fullmatch(match[1]):
+            continue
         sign = -1 if AGAINST.search(match[1]) else 1
         clause = re.split(r"[.!?;,]", text[max(0, match.start() - CLAUSE) : match.start()])[-1]
         total += -sign if NOT.search(clause) else sign
@@ -45,10 +50,6 @@ def polarity(text: str) -> int:
 
 
 def tie_polarity(ties: Iterable[Relation]) -> int:
-    """1 where ties are for somebody, -1 where they are against them, 0 where they are neither or both."""
-    total = 0
-    for tie in ties:
-        if tie.kind == "affection" and tie.level is not None and abs(tie.level) > 1:
-            return 1 if tie.level > 0 else -1  # affection counts more than the kind of relation
-        total += (tie.kind in FRIENDLY) - (tie.kind in HOSTILE)
+    """1 where ties to somebody are for them, -1 where they are against them, by the newest that is either."""
+    total = sum(map(tie_sign, uncontradicted(ties)))
     return (total > 0) - (total < 0)

@@ -1,7 +1,8 @@
-"""The guard of form: stops a draft that is no reply of this character, whatever it says.
+"""The guards of form: stop a draft that is no reply of this character, whatever it says.
 
-Faults: speaking as an assistant or for somebody else, another language, stage directions where the character's own
-lines have none, loops, a text that breaks off, the question given back, a repetition of what was said in this chat.
+not_a_reply   speaks as a bot or for somebody else, is in another language, goes round in circles
+form          the same, told by less; and what makes one draft worse than another: stage directions where the
+              character's own lines have none, a text that breaks off, the question given back, what was said before
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.known_people import KnownPeople
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import people_of
-from understudy.judging.guards.phrases import plain, repeats_runs, roots
+from understudy.judging.guards.company import own_names
+from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, roots, sentences
 from understudy.judging.guards.verdict import Verdict
 from understudy.persona import Past, Persona
 from understudy.text import fold, guess_language, words
 
-__all__ = ["form"]
+__all__ = ["form", "not_a_reply"]
 
 NAME = "form"
 ASSISTANT = re.compile(
@@ -30,15 +32,32 @@ ASSISTANT = re.compile(
     r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
     re.IGNORECASE,
 )
+BOT = re.compile(
+    r"<\||\|>|\bas an? (?:ai|artificial intelligence|(?:ai |virtual )assistant|(?:large )?language model)\b|"
+    r"\bi(?: am|'m|’m) (?:just |only )?an? (?:ai|chatbot|(?:large )?language model|(?:ai|virtual) assistant)\b|"
+    r"\bmy training data\b|\bhow (?:can|may) i (?:assist|help) you today\b|"
+    r"\bi (?:cannot|can't|can’t) (?:assist|help) with (?:that|this) (?:request|question)?\b",
+    re.IGNORECASE,
+)
+OF_BOTS = re.compile(r"\b(?:language model|openai|chatgpt|(?:stay|break|out of) (?:in )?character)\b", re.IGNORECASE)
+ARTIFICIAL = re.compile(r"\b(?:ai|a\.i\.|artificial|robot|android|computer|machine|chatbot|assistant)\b", re.IGNORECASE)
+SCRIPT_ROLE = re.compile(
+    r"(?:^|\n)\s*[*_]*(?:user|assistant|system|human)[*_]*\s*[:：]|\b(?:User|Assistant)[:：]|\n\s*[*_]*(?:You|Me)[*_]*\s*:"
+)
 ROLE = re.compile(
     r"(?:^|\n)\s*(?:user|assistant|system|human|me|you)\s*[:：]|\b(?:user|assistant|system)\s*[:：]", re.I
 )
-LABEL = re.compile(r"(?:^|\n)\s*\**([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3})\**\s*[:：](?=\s)")
+LABEL = re.compile(r"(?:^|\n)\s*\**([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3})\**\s*[:：]\**(?=\s)")
 FOREIGN = frozenset(
     """je ne pas vous est une les des dans avec pour mais moi der die das und nicht ich ist ein eine mit auf wir
     que el los las una por con pero muy yo esta soy non sono che della il per questo nao eu voce uma""".split()
 )
+SPECIAL = re.compile(r"<\||\|>")
+HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 HAN_ONLY = 12
+SURELY_FOREIGN, FOREIGN_SHARE = 8, 0.4  # words, and how many of them are small words of another language
+REPEATED_WORDS = 8  # from which on a reply that was given before is no coincidence
+CIRCLES, CIRCLED_SHARE = 12, 0.5  # words, and the share of runs that were there before
 LONGEST_WORDS = 160
 SAMPLED_LINES = 400  # the most recent lines, by which it is known how a character's lines look
 USUAL_SHARE = 0.7
@@ -62,6 +81,59 @@ def form(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict
     """Is it a reply of the right form?"""
     fault = _fault(situation, history, draft)
     return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
+
+
+def not_a_reply(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Is it no reply at all, however well it is written?"""
+    text, language = draft.text.strip(), situation.persona.language
+    fault = ""
+    if _speaks_as_bot(situation, text):
+        fault = "speaks as an assistant"
+    elif SCRIPT_ROLE.search(text) or _labels_another(situation, history, text):
+        fault = "speaks for another"
+    elif _is_surely_foreign(text, language):
+        fault = "is in another language"
+    elif _goes_in_circles(text, language):
+        fault = "says it twice"
+    elif len(text.split()) >= REPEATED_WORDS and any(plain(turn.text) == plain(text) for turn in history):
+        fault = "was said in this chat"
+    return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
+
+
+def _speaks_as_bot(situation: Situation, text: str) -> bool:
+    """Somebody artificial may say so; whoever is asked about bots may ask back, or deny."""
+    if any(map(ARTIFICIAL.search, (*situation.persona.profile, *situation.persona.attributes.get("title", ())))):
+        return SPECIAL.search(text) is not None
+    mentions = any(OF_BOTS.search(part) and not asks(part) and not has_negation(part) for part in sentences(text))
+    return mentions or BOT.search(text) is not None
+
+
+def _labels_another(situation: Situation, history: Sequence[Turn], text: str) -> bool:
+    """A line that begins with the name of somebody else and a colon."""
+    labels = {fold(label[1]) for label in LABEL.finditer(text)}
+    if not labels:
+        return False
+    own = {fold(part) for name in own_names(situation) for part in (name, *name.split())}
+    others = {turn.speaker for turn in history} | {other.name for other in KnownPeople.of(situation).people}
+    known = {fold(part) for name in others for part in (name, *name.split())} - own
+    return not labels.isdisjoint(known)
+
+
+def _is_surely_foreign(text: str, language: str) -> bool:
+    """All of it, at some length: a word or a sentence of another language is a matter of style."""
+    if language != "en":
+        return guess_language(text) == "en" and len(words(text)) >= SURELY_FOREIGN
+    if guess_language(text) != "en":
+        return len(text.split()) < len(HAN.findall(text))
+    bag = words(text)
+    return len(bag) >= SURELY_FOREIGN and sum(word in FOREIGN for word in bag) >= FOREIGN_SHARE * len(bag)
+
+
+def _goes_in_circles(text: str, language: str) -> bool:
+    bag = words(text, language) if language == "en" else list(text)
+    size = 4 if language == "en" else 8
+    runs = [tuple(bag[first : first + size]) for first in range(len(bag) - size + 1)]
+    return len(bag) >= CIRCLES and len(set(runs)) < (1 - CIRCLED_SHARE) * len(runs)
 
 
 def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
@@ -91,9 +163,9 @@ def _labels_somebody(situation: Situation, text: str) -> bool:
     label = LABEL.search(text)
     if label is None:
         return False
-    people = (situation.persona.name, *(other.name for other in people_of(situation)))
+    people = (situation.persona.name, *(other.name for other in KnownPeople.of(situation).people))
     known = {fold(part) for name in people for part in (name, *name.split())}
-    known |= {fold(alias) for other in people_of(situation) for alias in other.aliases}
+    known |= {fold(alias) for other in KnownPeople.of(situation).people for alias in other.aliases}
     return fold(label[1]) in known
 
 

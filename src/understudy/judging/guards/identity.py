@@ -11,15 +11,13 @@ whose vocabulary has the words of English that are at all common, cuts it into t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.encoding import shipped_model
-from understudy.encoding.encoder import load_tokenizer
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.knowledge import known_words, words_of_chat
 from understudy.judging.guards.verdict import Verdict
+from understudy.judging.guards.vocabulary import piece_counts
 from understudy.prompting import introduced_name
 from understudy.text import fold
 
@@ -57,15 +55,6 @@ def made_up_words(situation: Situation, history: Sequence[Turn], draft: Draft) -
         return Verdict.passing(NAME)
     known = known_words(situation.persona) | words_of_chat(situation, history)
     words = {word.lower().replace("’", "'").removesuffix("'s") for word in WORD.findall(draft.text)} - known
-    if any(pieces >= PIECES for pieces in _piece_counts(sorted(words))):
+    if any(pieces >= PIECES for pieces in piece_counts(tuple(sorted(words)))):
         return Verdict.stopped(NAME, "has a word that is none")
     return Verdict.passing(NAME)
-
-
-def _piece_counts(words: Sequence[str]) -> list[int]:
-    return [len(ids) for ids in _tokenizer()(words)] if words else []
-
-
-@cache
-def _tokenizer() -> Callable[[Sequence[str]], list[list[int]]]:
-    return load_tokenizer(shipped_model() / "tokenizer.json")

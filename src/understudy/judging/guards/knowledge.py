@@ -13,17 +13,17 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from understudy.agents.dialogue_context import heard_turns
+from understudy.agents.known_people import KnownPeople
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
-from understudy.judging.guards.company import people_of
-from understudy.judging.guards.phrases import denies, names_in, numbers_in, roots, sentences
+from understudy.judging.guards.phrases import asks, denies, names_in, numbers_in, roots, sentences
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Persona
 from understudy.text import words
 from understudy.wording import tie_sentence
 
-__all__ = ["invented", "known_words", "not_yet_known", "prepare", "words_of_chat"]
+__all__ = ["OF_THE_PERSONA", "invented", "known_words", "not_yet_known", "prepare", "unheard_part", "words_of_chat"]
 
 NAME = "knowledge"
 WRITTEN = frozenset({"writer"})
@@ -45,7 +45,7 @@ def not_yet_known(views: StoryViews) -> Guard:
             return Verdict.stopped(NAME, "cannot be judged: its story is not here")
         messages_heard, language = heard_turns(situation.persona, history), situation.persona.language
         text = " ".join(
-            _without(part, messages_heard, language) if part.endswith(("?", "？")) or denies(part) else part
+            unheard_part(part, messages_heard, language) if asks(part) or denies(part) else part
             for part in sentences(draft.text)
         )
         for view in stories:
@@ -65,7 +65,7 @@ def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> No
         view.scores("anachronism", texts)
 
 
-def _without(text: str, messages_heard: Sequence[str], language: str) -> str:
+def unheard_part(text: str, messages_heard: Sequence[str], language: str) -> str:
     """A text without the words that others have used in this chat; blank where no word of meaning is left."""
     known = frozenset[str]().union(*(roots(turn, language) for turn in messages_heard))
     left = " ".join(word for word in text.split() if not roots(word, language) or not roots(word, language) <= known)
@@ -100,7 +100,7 @@ def _words_around(situation: Situation) -> frozenset[str]:
     """Made once for a situation: there can be thousands of acquaintances, and dozens of drafts to a message."""
     people = (
         (person.name, *person.aliases, *person.profile, *(told.text for told in person.told))
-        for person in people_of(situation)
+        for person in KnownPeople.of(situation).people
     )
     return _bare_words((*chain.from_iterable(people), situation.setting, *situation.secrets))
 

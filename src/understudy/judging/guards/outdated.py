@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.known_people import KnownPeople
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, line_at, people_named
 from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
@@ -20,7 +21,7 @@ from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Other
-from understudy.story import SECRET, Moment, Relation, holding_at
+from understudy.story import SECRET, Moment, holding_at
 
 __all__ = ["outdated"]
 
@@ -42,7 +43,7 @@ def outdated(views: StoryViews) -> Guard:
 
 
 def _overtaken(view: StoryView, situation: Situation, message: str, text: str, said: Moment) -> str:
-    people = _people(situation)
+    people = KnownPeople.of(situation).people
     asked_about = _meant(view, situation, message, people)
     company = company_at(situation.persona.past, said)
     about = {view.true_name(name) for name in people_named(text, people)}
@@ -57,11 +58,12 @@ def _overtaken(view: StoryView, situation: Situation, message: str, text: str, s
     language = view.story.language
     whole = line_at(situation.persona.past, said) or text
     message_roots, line_roots = roots(message, language), roots(text, language) | roots(whole, language)
-    names = roots(" ".join(view.known_names), language)
     if any(_ignores(view, fact, message_roots, line_roots, said, company) for fact in view.shared):
         return "is known better by now"
     for fact, newer in view.outdated_facts:
-        gone = _all_roots(fact.values, view) - names - (_all_roots(newer.values, view) if newer else frozenset())
+        gone = (
+            _all_roots(fact.values, view) - view.name_roots - (_all_roots(newer.values, view) if newer else frozenset())
+        )
         ended = newer.since if newer is not None else fact.until
         if (
             ended is not None
@@ -71,13 +73,6 @@ def _overtaken(view: StoryView, situation: Situation, message: str, text: str, s
         ):
             return "was so once"
     return ""
-
-
-def _people(situation: Situation) -> list[Other]:
-    named = {other.name: other for other in situation.acquaintances}
-    for other in (*([situation.faced] if situation.faced else []), *situation.present):
-        named.setdefault(other.name, other)
-    return list(named.values())
 
 
 def _meant(view: StoryView, situation: Situation, message: str, people: Sequence[Other]) -> set[str]:
@@ -93,12 +88,8 @@ def _meant(view: StoryView, situation: Situation, message: str, people: Sequence
 def _turned(view: StoryView, who: str, said: Moment) -> bool:
     """Has the feeling for somebody turned since a moment?"""
     ties = [tie for tie in view.ties if tie.to == who]
-    then, now = (tie_polarity(_feelings_first(holding_at(ties, at))) for at in (said, view.at))
+    then, now = (tie_polarity(holding_at(ties, at)) for at in (said, view.at))
     return then * now < 0
-
-
-def _feelings_first(ties: Sequence[Relation]) -> list[Relation]:
-    return sorted(ties, key=lambda tie: tie.kind != "affection")
 
 
 def _ignores(

@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 
 from understudy.agents.word_roots import roots
-from understudy.text import find_name, words
+from understudy.text import find_name, sentences, words
 
 __all__ = [
     "NUMBERS",
     "affirms",
+    "asks",
     "called",
     "denies",
+    "has_negation",
     "names_in",
     "numbers_in",
     "plain",
@@ -21,7 +23,6 @@ __all__ = [
     "sentences",
 ]
 
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9])|(?<=[。！？!?])(?=[^」』”\s])")
 NUMBERS = frozenset(
     """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
     nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million""".split()
@@ -32,10 +33,12 @@ YES = re.compile(
     re.I,
 )
 NO = re.compile(
-    r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b|nobody\b|nothing\b|i did not|i didn't|i do not|"
+    r"(?:no\b|nay\b|nope\b|never\b(?! mind)|not\b(?! (?:yet|only|always|quite|entirely))|"
+    r"nobody\b|nothing\b|i did not|i didn't|i do not|"
     r"i don't|i am not|i cannot|i can't|rubbish)",
     re.I,
 )
+NEGATION = re.compile(r"\b(?:not|never|no|nobody|nothing|none|nor|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
 FEWEST_RUNS, REPEATED_SHARE = 4, 0.15
 CAPITAL = re.compile(r"(?<![\w'’])[A-Z][\w'’]*")
 COMMON_CAPITALS = frozenset(
@@ -44,11 +47,6 @@ COMMON_CAPITALS = frozenset(
     english
     french spanish german italian american british ok okay tv dad mum mom papa mama father mother""".split()
 )
-
-
-def sentences(text: str) -> list[str]:
-    """A text cut where a sentence ends."""
-    return [part.strip() for part in SENTENCE_END.split(text) if part and part.strip()]
 
 
 def plain(text: str) -> str:
@@ -85,6 +83,15 @@ def affirms(text: str) -> bool:
 
 def denies(text: str) -> bool:
     return NO.match(text.strip()) is not None
+
+
+def asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
+
+
+def has_negation(text: str) -> bool:
+    """Has a text a word of negation anywhere?"""
+    return NEGATION.search(text) is not None
 
 
 def called(text: str, names: tuple[str, ...]) -> bool:

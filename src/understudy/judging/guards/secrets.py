@@ -1,7 +1,8 @@
 """The guard of secrets: stops a draft that reveals what is kept from somebody who hears it.
 
     told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
-                 it, or adds one more word of it
+                 it, or adds one more word of it; of a secret of others that the character does not know, six in ten,
+                 at least three
     confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced
 
 Secrets are the facts that an author has given with `known_to`, of the character and of others who confided in it, and
@@ -13,21 +14,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.known_people import KnownPeople
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, people_named
-from understudy.judging.guards.phrases import affirms, called, denies, roots, sentences
+from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, roots, sentences
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Past
 from understudy.story import Line
 
-__all__ = ["behind_their_back", "by_presence", "confided", "kept_secret", "tells"]
+__all__ = ["Statement", "behind_their_back", "by_presence", "confided", "kept_secret", "tells"]
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
+SHARE_OF_OTHERS, LEAST_OF_OTHERS = 0.6, 3  # who does not know a secret can hit upon two words of it
 WEAK = frozenset(
     "see know have be do say tell go come get make take give think want let put keep hold off both "
     "good old late well".split()
@@ -46,7 +50,6 @@ SILENCE = re.compile(
 
 
 LEADING_NO = re.compile(r"\s*(?:no|nay|never)\b[\s,;:—–-]*", re.IGNORECASE)
-NEGATION = re.compile(r"\b(?:not|never|no|nobody|nothing|none|nor|neither|cannot)\b|n['’]t\b", re.IGNORECASE)
 
 
 def kept_secret(views: StoryViews) -> Guard:
@@ -57,7 +60,10 @@ def kept_secret(views: StoryViews) -> Guard:
         for view in views(situation):
             if called(draft.text, view.true_names) and not called(message, view.true_names):
                 return Verdict.spoiler(NAME)
-            if any(tells(view, fact, message, draft.text) for fact in view.withheld):
+            stated, asked = Statement.of(draft.text, view.story.language), roots(message, view.story.language)
+            if any(tells(view, fact, asked, stated) for fact in view.withheld):
+                return Verdict.spoiler(NAME)
+            if draft.source == "writer" and any(retells(view, fact, asked, stated) for fact in view.unknown_secrets):
                 return Verdict.spoiler(NAME)
             said = draft.moment if draft.source in ("exchange", "memory") else None
             if said is not None and said.numbers in view.telling_moments:
@@ -67,27 +73,56 @@ def kept_secret(views: StoryViews) -> Guard:
     return guard
 
 
-def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
-    """Does a reply reveal a fact?"""
-    language = view.story.language
-    names = roots(" ".join((view.who, fact.who, *view.audience, *view.known_names)), language)
-    message_roots = roots(message, language)
-    parts = (text, *sentences(text))
-    stated = [part for part in map(_after_no, sentences(text)) if not denies(part) and not _asks(part)]
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The words of meaning of a text and its sentences, of those that state something, and whether one affirms."""
+
+    parts: tuple[frozenset[str], ...]
+    stated: tuple[frozenset[str], ...]
+    affirms: bool
+
+    @classmethod
+    def of(cls, text: str, language: str) -> Statement:
+        return _statement(text, language)
+
+
+@lru_cache(2048)
+def _statement(text: str, language: str) -> Statement:
+    split = sentences(text)
+    stating = [part for part in map(_after_no, split) if not denies(part) and not asks(part)]
+    return Statement(
+        tuple(roots(part, language) for part in dict.fromkeys((text, *split))),
+        tuple(roots(part, language) for part in stating),
+        any(map(affirms, (text, *split))),
+    )
+
+
+def tells(view: StoryView, fact: DatedFact, asked: frozenset[str], said: Statement) -> bool:
+    """Does a reply reveal a fact, where a message has asked with these words?"""
+    if retells(view, fact, asked, said, SHARE, LEAST):
+        return True
     for value in fact.value_roots:
-        telling = value - names
-        strong = telling - WEAK
-        needed = max(min(LEAST, len(strong)), SHARE * len(strong))
-        # What the message says already is not revealed: the reply must add something to it.
-        if any(
-            len(shared) >= needed and shared - message_roots
-            for part in parts
-            if (shared := strong & roots(part, language))
-        ):
+        telling = value - view.name_roots
+        is_asked = bool(telling) and len(telling & asked) >= min(LEAST, len(telling))
+        adds = any((telling - asked or telling) & part for part in said.stated)
+        if is_asked and (adds or said.affirms):
             return True
-        is_asked = bool(telling) and len(telling & message_roots) >= min(LEAST, len(telling))
-        adds = any((telling - message_roots or telling) & roots(part, language) for part in stated)
-        if is_asked and (adds or any(map(affirms, parts))):
+    return False
+
+
+def retells(
+    view: StoryView,
+    fact: DatedFact,
+    asked: frozenset[str],
+    said: Statement,
+    share: float = SHARE_OF_OTHERS,
+    least: int = LEAST_OF_OTHERS,
+) -> bool:
+    """Has a reply a share of a fact's words? What the message says already is not revealed: it must add one."""
+    for value in fact.value_roots:
+        strong = value - view.name_roots - WEAK
+        needed = max(min(least, len(strong)), share * len(strong))
+        if any(len(shared) >= needed and shared - asked for part in said.parts if (shared := strong & part)):
             return True
     return False
 
@@ -95,7 +130,7 @@ def tells(view: StoryView, fact: DatedFact, message: str, text: str) -> bool:
 def _after_no(sentence: str) -> str:
     """'No, I wrote it in one night' states what follows; 'No, I never did' denies still."""
     rest = LEADING_NO.sub("", sentence, count=1)
-    return sentence if NEGATION.search(rest) or not rest else rest
+    return sentence if has_negation(rest) or not rest else rest
 
 
 def confided(views: StoryViews) -> Guard:
@@ -121,7 +156,7 @@ def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
         if len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments:
             return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
-    stated = " ".join(part for part in sentences(draft.text) if not denies(part) and not _asks(part))
+    stated = " ".join(part for part in sentences(draft.text) if not denies(part) and not asks(part))
     if draft.source != "writer" or not stated:
         return Verdict.passing(NAME)
     message = last_heard(situation.persona, history)
@@ -131,13 +166,13 @@ def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
             continue
         line_roots = roots(line.text, language)
         own = line_roots & said
-        if own and len(own) >= SHARE * len(said) and len((line_roots | around) & (said | message_roots)) >= LEAST + 1:
+        if (
+            len(own - WEAK) >= LEAST
+            and len(own) >= SHARE * len(said)
+            and len((line_roots | around) & (said | message_roots)) >= LEAST + 1
+        ):
             return Verdict.spoiler(NAME)
     return Verdict.passing(NAME)
-
-
-def _asks(text: str) -> bool:
-    return text.rstrip().endswith(("?", "？"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +214,9 @@ def behind_their_back(situation: Situation, history: Sequence[Turn], draft: Draf
     faced = situation.faced
     if draft.source not in ("exchange", "memory") or draft.moment is None or faced is None:
         return Verdict.passing(NAME)
-    if faced.name in company_at(situation.persona.past, draft.moment):
+    known = KnownPeople.of(situation)
+    if any(known.is_same(faced.name, name) for name in company_at(situation.persona.past, draft.moment)):
         return Verdict.passing(NAME)
-    people = [other for other in situation.acquaintances if other.name == faced.name] or [faced]
+    people = [other for other in known.people if known.is_same(other.name, faced.name)]
     about = people_named(draft.text, people)
     return Verdict.spoiler(NAME) if about else Verdict.passing(NAME)

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from understudy.agents.pools import KeyedCache
-from understudy.chronology import PersonaKnowledge
+from understudy.agents.reply_text import join_names
+from understudy.chronology import Chronology, PersonaKnowledge, own_sentences
 from understudy.dialogue import Score, Situation
 from understudy.errors import UnderstudyError
+from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import roots
+from understudy.judging.guards.quotations import Hashes, StoryRuns
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.names import character_at, shown_names
@@ -89,19 +92,22 @@ class StoryView:
     @cached_property
     def facts(self) -> tuple[DatedFact, ...]:
         """Facts of the character that hold, and facts of others that it knows and not everybody does."""
-        language = self.story.language
         return tuple(
-            DatedFact(
-                fact.who,
-                fact.attribute,
-                fact.values,
-                fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
-                tuple(roots(value, language) for value in fact.values),
-                min(version.since for version in self._facts_of(fact.who) if _is_same(version, fact)),
-                None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
-            )
+            self._dated(fact)
             for fact in self._holding()
             if fact.who == self.who or (fact.known_to is not None and self.who in fact.known_to)
+        )
+
+    def _dated(self, fact: Fact) -> DatedFact:
+        language = self.story.language
+        return DatedFact(
+            fact.who,
+            fact.attribute,
+            fact.values,
+            fact_sentence(fact, language) if fact.who == self.who else about_other(fact, fact.who, language),
+            tuple(roots(value, language) for value in fact.values),
+            min(version.since for version in self._facts_of(fact.who) if _is_same(version, fact)),
+            None if fact.known_to is None else frozenset((*fact.known_to, fact.who)),
         )
 
     @cached_property
@@ -143,6 +149,11 @@ class StoryView:
         return tuple(name for character in cast for name in (character.name, *character.aliases))
 
     @cached_property
+    def name_roots(self) -> frozenset[str]:
+        """The words of all names, which by themselves reveal nothing."""
+        return roots(" ".join((self.who, *self.audience, *self.known_names)), self.story.language)
+
+    @cached_property
     def withheld(self) -> tuple[DatedFact, ...]:
         """Facts that somebody of the audience does not know; what the timeless profile says anybody may know."""
         profile = [roots(text, self.story.language) for text in self.story.character(self.who).profile]
@@ -154,18 +165,30 @@ class StoryView:
         )
 
     @cached_property
+    def unknown_secrets(self) -> tuple[DatedFact, ...]:
+        """Secrets of others that the character does not know."""
+        return tuple(
+            self._dated(fact)
+            for fact in self._holding()
+            if fact.attribute == SECRET and fact.known_to is not None
+            if fact.who != self.who and self.who not in fact.known_to
+        )
+
+    @cached_property
     def telling_moments(self) -> frozenset[tuple[int, ...]]:
         """Moments of lines that told a secret, and of the lines next to them, in scenes without the audience."""
-        from understudy.judging.guards.secrets import tells
+        from understudy.judging.guards.secrets import Statement, tells
 
+        nothing, secrets = frozenset[str](), [fact for fact in self.withheld if fact.attribute == SECRET]
         moments = set[tuple[int, ...]]()
         for scene in self.situation.persona.past.scenes():
             here = set(map(self.true_name, scene.present))
-            if not self.withheld or (self.audience and here.issuperset(self.audience)):
+            if not secrets or (self.audience and here.issuperset(self.audience)):
                 continue
             spoken = [line for line in scene.lines if line.speaker is not None]
             for index, line in enumerate(spoken):
-                if any(tells(self, fact, "", line.text) for fact in self.withheld if fact.attribute == SECRET):
+                said = Statement.of(line.text, self.story.language)
+                if any(tells(self, fact, nothing, said) for fact in secrets):
                     near = spoken[max(0, index - BESIDE) : index + BESIDE + 1]
                     moments |= {neighbour.moment.numbers for neighbour in near}
         return frozenset(moments)
@@ -246,19 +269,32 @@ class StoryView:
         """Has a text a name, or rare words side by side, that were used only where the character was not?"""
         if not len(self.situation.persona.past):
             return False
-        return any(self._is_rare(mention.term) for mention in self._knowledge.unwitnessed(text))
+        return any(self._is_rare(mention.term) for mention in self.knowledge.unwitnessed(text))
 
     def _is_rare(self, term: str) -> bool:
         """One word, or words of which none is common in the story."""
-        parts, chronology = term.split(), self._context.chronology
+        parts, chronology = term.split(), self.chronology
         if len(parts) == 1:
             return True
         most = COMMON * len(chronology.spoken)
         return all(len(lines) <= most for part in parts for _, _, lines in chronology.lines_of(part))
 
+    @property
+    def chronology(self) -> Chronology:
+        return self._context.chronology
+
     @cached_property
-    def _knowledge(self) -> PersonaKnowledge:
-        return self._context.chronology.knowledge_of(self.situation.persona)
+    def knowledge(self) -> PersonaKnowledge:
+        return self.chronology.knowledge_of(self.situation.persona)
+
+    @cached_property
+    def runs(self) -> StoryRuns:
+        return StoryRuns.of(self.story)
+
+    @cached_property
+    def own_runs(self) -> Hashes:
+        """Runs of what the character is described with, which it may say whenever the story does."""
+        return self.runs.hashes_of(own_sentences(self.situation.persona))
 
     @cached_property
     def _context(self) -> MetricContext:
@@ -287,3 +323,8 @@ class StoryViews:
             )
             for story in self._stories(persona.story)
         ]
+
+    def own_names(self, situation: Situation) -> tuple[str, ...]:
+        """All names of the character, with their parts, that somebody may write before what it says."""
+        aliases = (view.story.character(view.who).aliases for view in self(situation))
+        return join_names(own_names(situation), *aliases)

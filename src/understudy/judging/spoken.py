@@ -1,0 +1,213 @@
+"""A reply that is said while it is written: sentence by sentence, each shown once it has passed.
+
+A sentence that is stopped is not shown. The writer is asked again, twice at most: to go on after what was shown, or for
+another reply where nothing was, and without what the stopped sentences say. What it then says a second time is left
+out. After that the reply ends where it is.
+
+Whether somebody listens makes no difference: a reply that is not streamed is the same pieces, joined.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+from understudy.agents.reply_text import without_label
+from understudy.agents.word_roots import roots
+from understudy.cancellation import Cancellation
+from understudy.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
+from understudy.errors import BackendError
+from understudy.judging.guards import Verdict
+from understudy.judging.guards.phrases import plain
+from understudy.text import ends_with_abbreviation
+
+__all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]
+
+ATTEMPTS = 3
+SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]*_]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff。！？」』]\Z")
+FEWEST_ROOTS, SAME = 4, 0.8  # words of meaning, and the share of them that makes two sentences say the same
+LARGEST_SEED = 2**31
+
+Judge = Callable[[str], Verdict | None]
+"""Why a text may not be said; None where it may. It is asked of each sentence, and of all up to it."""
+
+
+@runtime_checkable
+class ResumingAgent(StreamingAgent, Protocol):
+    """One that can be asked to go on with a reply that was begun."""
+
+    def resume(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        begun: str,
+        avoid: Sequence[str],
+        sampling: Sampling,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        """What comes after `begun`, which was said; all of a reply where it is blank. `avoid` is not to be said."""
+
+
+@dataclass
+class Spoken:
+    """What was said, the sentences that were stopped, and what the writer told of its replies."""
+
+    text: str = ""
+    stopped: list[tuple[str, Verdict]] = field(default_factory=list)
+    evidence: tuple[Evidence, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    log_probs: tuple[float, ...] | None = None
+    is_cancelled: bool = False
+
+
+def speak(
+    writer: StreamingAgent,
+    situation: Situation,
+    history: Sequence[Turn],
+    judge: Judge,
+    sampling: Sampling,
+    cancellation: Cancellation | None = None,
+    names: Sequence[str] = (),
+) -> Generator[str, None, Spoken]:
+    """The pieces of a reply that pass; joined they are the text of what the generator returns.
+
+    `names` are the character's own: one that is written before the reply, with a colon, is left out.
+    """
+    spoken, gap = Spoken(), ""
+    for attempt in range(ATTEMPTS):
+        is_stopped = False
+        said_before = _Said(spoken.text)
+        writing = _writing(writer, situation, history, spoken, _seeded(sampling, attempt), cancellation)
+        written = _sentences(writing)
+        try:
+            while True:
+                sentence = next(written)
+                if attempt and said_before.has(sentence):
+                    continue
+                stripped = without_label(sentence.strip(), names) if not spoken.text else sentence.strip()
+                if not stripped:
+                    continue
+                before, after = sentence.partition(sentence.strip())[::2]
+                piece = _joint(spoken.text, gap + before) + stripped
+                verdict = judge(stripped) or (judge(spoken.text + piece) if spoken.text else None)
+                if verdict is not None:
+                    spoken.stopped.append((stripped, verdict))
+                    is_stopped = True
+                    break
+                gap = after
+                spoken.text += piece
+                yield piece
+        except StopIteration as stop:
+            _note(spoken, stop.value)
+        except BackendError as error:
+            if not spoken.text and not attempt:
+                raise
+            spoken.evidence = (*spoken.evidence, Evidence("notice", f"broken off: {error}"))
+        finally:
+            writing.close()
+        spoken.is_cancelled = cancellation is not None and cancellation.is_cancelled
+        if not is_stopped or spoken.is_cancelled:
+            break
+    return spoken
+
+
+def judged_texts(text: str) -> Iterator[str]:
+    """What is judged while a text is said: each sentence, and all up to it."""
+    said = ""
+    for piece in pieces_of(text):
+        if piece.strip():
+            yield piece.strip()
+        if piece.strip() and said:
+            yield f"{said}{piece}".strip()
+        said += piece
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """A text by sentences; joined they are the text."""
+    position = 0
+    while (end := _first_end(text, position)) > position:
+        yield text[position:end]
+        position = end
+    if position < len(text):
+        yield text[position:]
+
+
+def _first_end(text: str, position: int = 0) -> int:
+    """Where the sentence that begins at a position ends, with the space after it; the position where it goes on."""
+    for match in SENTENCE.finditer(text, position):
+        if not ends_with_abbreviation(match[0].rstrip()):
+            return match.end()
+    return position
+
+
+class _Said:
+    """The sentences of what was shown, by what they say."""
+
+    def __init__(self, text: str) -> None:
+        self._text = plain(text)
+        self._sentences = {plain(sentence) for sentence in pieces_of(text)}
+        self._roots = [roots(sentence) for sentence in pieces_of(text)]
+
+    def has(self, sentence: str) -> bool:
+        """Is a sentence among them, or one that says the same?"""
+        same, own = plain(sentence), roots(sentence)
+        if same in self._sentences or (len(own) >= FEWEST_ROOTS and same in self._text):
+            return True
+        return len(own) >= FEWEST_ROOTS and any(
+            len(own & other) >= SAME * max(len(own), len(other)) for other in self._roots
+        )
+
+
+def _writing(
+    writer: StreamingAgent,
+    situation: Situation,
+    history: Sequence[Turn],
+    spoken: Spoken,
+    sampling: Sampling,
+    cancellation: Cancellation | None,
+) -> Generator[str, None, Reply]:
+    if spoken.stopped and isinstance(writer, ResumingAgent):
+        avoid = [sentence for sentence, _ in spoken.stopped]
+        return writer.resume(situation, history, spoken.text, avoid, sampling, cancellation)
+    said = (Turn(situation.persona.name, spoken.text),) if spoken.text else ()
+    return writer.stream(situation, (*history, *said), sampling, cancellation)
+
+
+def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Reply]:
+    """The pieces of a stream put together to whole sentences."""
+    buffer, blank = "", ""
+    while True:
+        try:
+            buffer += next(writing)
+        except StopIteration as stop:
+            if buffer.strip():
+                yield blank + buffer
+            reply: Reply = stop.value
+            return reply
+        while 0 < (end := _first_end(buffer)) < len(buffer):
+            piece, buffer = buffer[:end], buffer[end:]
+            if piece.strip():
+                yield blank + piece
+            blank = "" if piece.strip() else blank + piece
+
+
+def _joint(said: str, gap: str) -> str:
+    """What comes between what was said and the next sentence: what its writer put there, else a space."""
+    return "" if not said else gap or ("" if UNSPACED.search(said) else " ")
+
+
+def _note(spoken: Spoken, reply: Reply | None) -> None:
+    if reply is not None:
+        spoken.evidence = reply.evidence
+        spoken.usage += reply.usage or Usage()
+        spoken.log_probs = reply.log_probs if reply.text == spoken.text else None
+
+
+def _seeded(sampling: Sampling, attempt: int) -> Sampling:
+    """Another seed for another attempt: the same one would write the same again."""
+    if not attempt:
+        return sampling
+    return replace(sampling, seed=((sampling.seed or 0) + attempt) % LARGEST_SEED)
