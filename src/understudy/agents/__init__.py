@@ -27,6 +27,7 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
         RegistryEntry("encoder", Imported("understudy.agents.encoder", "EncoderAgent"), Need.CANDIDATES),
         RegistryEntry("tfidf", Imported("understudy.agents.tfidf", "TfIdfAgent"), Need.CANDIDATES),
         RegistryEntry("llm", Imported("understudy.agents.writer", "llm_agent"), Need.BACKEND),
+        RegistryEntry("batch", Imported("understudy.agents.writer", "batch_agent"), Need.BACKEND),
         RegistryEntry("local", Imported("understudy.agents.writer", "local_agent"), Need.BACKEND),
         RegistryEntry("writer", Imported("understudy.agents.writer", "writer_agent"), Need.BACKEND),
         RegistryEntry("scripted", Imported("understudy.agents.scripted", "Scripted")),
@@ -53,8 +54,8 @@ SHIPPED = frozenset({"reranker"})
 WRITING = frozenset(name for name, entry in AGENTS.items() if Need.BACKEND in entry.needs)
 """Agents that write with a language model."""
 
-WITH_MODEL = frozenset({"llm", "local"})
-"""Agents that take the name of a model after a colon: llm:MODEL, local:PATH."""
+WITH_MODEL = frozenset({"llm", "local", "batch"})
+"""Agents that take the name of a model, or where it is, after a colon: llm:MODEL, local:PATH, batch:FOLDER."""
 
 
 def draws_on_lines(spec: str) -> bool:
@@ -69,10 +70,10 @@ def draws_on_lines(spec: str) -> bool:
 def agent_named(spec: str, candidates: Candidates | None = None, encoder: EncoderAgent | None = None) -> Any:
     """The agent that a word on the command line means: a name, a model folder, or `module:factory`.
 
-    `llm` and `local` take a model after a colon: `llm:MODEL`, `local:PATH`. A model folder says which agent it is for.
-    A factory of your own is imported (from the current folder too), called without arguments, and gives an object with
-    `reply` or `score`. `candidates` are for agents that draw on lines; `encoder` is one whose encoded past an agent
-    that writes may share.
+    `llm` and `local` take a model after a colon: `llm:MODEL`, `local:PATH`; `batch` takes the folder of its files. A
+    model folder says which agent it is for. A factory of your own is imported (from the current folder too), called
+    without arguments, and gives an object with `reply` or `score`. `candidates` are for agents that draw on lines;
+    `encoder` is one whose encoded past an agent that writes may share.
     """
     extra: dict[str, Any] = {} if candidates is None or not draws_on_lines(spec) else {"candidates": candidates}
     if encoder is not None and spec.partition(":")[0] in WRITING:
@@ -98,7 +99,7 @@ def agent_named(spec: str, candidates: Candidates | None = None, encoder: Encode
     ready = ", ".join(name for name in AGENTS if name not in TRAINED - SHIPPED)
     raise AgentError(
         f"there is no agent '{spec}'{did_you_mean(spec, AGENTS)}: choose from {ready}, "
-        f"llm:MODEL, local:MODEL, a model folder ({', '.join(sorted(TRAINED))}: make one with "
+        f"llm:MODEL, local:MODEL, batch:FOLDER, a model folder ({', '.join(sorted(TRAINED))}: make one with "
         "'understudy train'), or a factory of your own as module:factory"
     )
 

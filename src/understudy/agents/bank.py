@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["REGISTERS", "bank_lines", "evasions", "lines_for", "register_of"]
+__all__ = ["REGISTERS", "bank_lines", "fallbacks", "lines_for", "register_of"]
 
 REGISTERS = ("plain", "formal", "rough")
 MARKED = 0.08
@@ -51,9 +51,9 @@ def lines_for(purpose: str, register: str, language: str = "en") -> tuple[str, .
     return tuple(_bank()[register if language == "en" else language].get(purpose, ()))
 
 
-def evasions(register: str, language: str = "en") -> tuple[str, ...]:
-    """Ways of not answering."""
-    return tuple(_bank()["evasions"][register if language == "en" else language])
+def fallbacks(purpose: str, register: str, language: str = "en") -> tuple[str, ...]:
+    """Lines for want of an answer: 'evasions' of a question, 'small_talk', 'remarks' where nothing was asked."""
+    return tuple(_bank()[purpose][register if language == "en" else language])
 
 
 def register_of(lines: Iterable[str]) -> str:

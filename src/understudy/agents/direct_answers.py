@@ -5,6 +5,7 @@
     'Are you my friend?'           the tie, said to their face          'Yes. You are my friend.'
     'Have you got any sisters?'    the ties of that kind                'Yes. Nan is my sister.'
     'What is your name?'           the name the one faced knows         'Aurel Benedek.'
+    'What did I just say?'         the turn that is asked for           'You said: "It is late."'
 
 A question is recognised by its form, so this is for English. People are called what the character itself calls them
 most often, where that is nobody else's name too. What the question does not ask is left out; where nothing is known of
@@ -20,17 +21,17 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from understudy.agents.profile_replies import ties_to_faced
-from understudy.agents.told_answers import told_answers
+from understudy.agents.known_people import KnownPeople
+from understudy.agents.told_answers import IN_THIS_CHAT, told_answers
 from understudy.dialogue import Draft, Evidence, Situation
 from understudy.persona import Other, Persona
 from understudy.prompting import introduced_name
 from understudy.story import Relation
 from understudy.storyfile.name_finder import TITLES
-from understudy.text import fold
+from understudy.text import fold, sentences
 from understudy.wording import tie_sentence
 
-__all__ = ["direct_answers", "people_asked_about", "spoken_name"]
+__all__ = ["KNOWS", "direct_answers", "people_asked_about", "spoken_name", "tells_unasked"]
 
 LIKED, DISLIKED = 3, -1  # levels of affection from which somebody is liked, or is not
 KNOWN, UNKNOWN = 3, 1  # levels of familiarity from which somebody is known, or is not
@@ -48,6 +49,15 @@ KIN_KINDS = {
     "child": ("child",),
 }
 SENTENCE = frozenset({"age", "title", "gender"})  # also said with 'I am' before it
+QUOTED_SENTENCES = 3
+MY_NAME = re.compile(r"\bmy name\b|\bwho am i\b", re.IGNORECASE)
+PERSON = r"(?:man|woman|boy|girl|lady|gentleman)"
+SEX_ASKED = re.compile(rf"\b(?:{PERSON}|sex|gender)\b", re.IGNORECASE)
+SEX = re.compile(  # but 'I am a man of my word'
+    rf"\bI(?: am|['’]m) (?:just |only |but )?an? {PERSON}\b(?! (?:of|who|with|that|in)\b)|\A(?:Just a|A) {PERSON}[,.!]"
+)
+KNOWS = re.compile(r"\b(?:know|knew|known|met)\b|知|认识", re.IGNORECASE)
+FAMILIARITY = re.compile(r"\bfamiliar with\b", re.IGNORECASE)
 
 
 @cache
@@ -62,26 +72,44 @@ def _asks(name: str, message: str) -> bool:
     return _forms(name).search(message) is not None
 
 
-def direct_answers(situation: Situation, message: str, earlier: Sequence[str] = ()) -> list[Draft]:
-    """What can be answered from attributes and ties alone; empty where the question is of another kind.
+def direct_answers(
+    situation: Situation, message: str, earlier: Sequence[str] = (), said: Sequence[str] = ()
+) -> list[Draft]:
+    """What can be answered from attributes, ties and the chat; empty where the question is of another kind.
 
     `earlier` is what the one faced has said in this chat before the message: whoever gave a name is known by it.
+    `said` is what the character has said.
     """
     if situation.persona.language != "en" or not message.strip():
         return []
-    answers = [*told_answers(situation, message, earlier), *_names(situation, message, earlier)]
+    answers = [
+        *_turns(message, earlier, said),
+        *told_answers(situation, message, earlier),
+        *_names(situation, message, earlier),
+    ]
     answers += _attributes(situation.persona, message)
     answers += [*_kin(situation, message), *_ties(situation, message)]
     return list({draft.text: draft for draft in answers}.values())
 
 
+def tells_unasked(persona: Persona, message: str, text: str) -> bool:
+    """Does a text tell sex, age or how well somebody is known, which the message does not ask for?
+
+    A small model that has these in its prompt says them for want of an answer: 'How are you?' 'I am a woman.'
+    """
+    if SEX.search(text) and not (SEX_ASKED.search(message) or _asks("what", message)):
+        return True
+    ages = "|".join(map(re.escape, persona.attributes.get("age", ())))
+    if ages and re.search(rf"\bI(?: am|['’]m) (?:{ages})\b", text) and not _asks("attribute.age", message):
+        return True
+    return FAMILIARITY.search(text) is not None and not KNOWS.search(message)
+
+
 def people_asked_about(situation: Situation, message: str) -> list[Other]:
     """Those whom a message names by any of their names, the longest name first, and the one faced for 'me'."""
     text, matches = message, list[Other]()
-    everybody = {other.name: other for other in (*situation.acquaintances, *situation.present)}
-    names = [
-        (name, other) for other in everybody.values() for name in (other.name, *other.aliases, *other.name.split()[:1])
-    ]
+    known = KnownPeople.of(situation)
+    names = [(name, other) for other in known.people for name in (other.name, *other.aliases, *other.name.split()[:1])]
     for name, other in sorted(names, key=lambda item: -len(item[0])):
         pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(pattern, text, re.IGNORECASE):
@@ -89,8 +117,8 @@ def people_asked_about(situation: Situation, message: str) -> list[Other]:
             if other not in matches and other.name != situation.persona.name:
                 matches.append(other)
     faced = situation.faced
-    if faced is not None and faced not in matches and _asks("of_speaker", message):
-        matches.append(faced)
+    if faced is not None and _asks("of_speaker", message):
+        matches += [other for other in known.people if known.is_same(other.name, faced.name) and other not in matches]
     return matches
 
 
@@ -119,6 +147,8 @@ def _names(situation: Situation, message: str, earlier: Sequence[str]) -> Iterat
         name = introduced_name(earlier) or (situation.faced.name if situation.faced else "")
         if name:
             yield Draft(f"You are {name}.", "profile", evidence=(Evidence("memory", f"{name} stands here"),))
+        elif MY_NAME.search(message):
+            yield Draft("You have not told me your name.", "told", evidence=(Evidence("notice", "no name was given"),))
         return
     if _asks("name", message):
         name = situation.known_as or situation.persona.name
@@ -127,6 +157,17 @@ def _names(situation: Situation, message: str, earlier: Sequence[str]) -> Iterat
         if titles and _asks("who", message):
             sentence = f"{name}, {titles[0].rstrip('.')}."
             yield Draft(sentence, "profile", evidence=(Evidence("profile", sentence),))
+
+
+def _turns(message: str, earlier: Sequence[str], said: Sequence[str]) -> Iterator[Draft]:
+    """'What did I just say?', and the like: the latest turn that is asked for, its last sentences where it is long."""
+    questions = [text for text in earlier if text.rstrip().endswith("?")]
+    for form, turns, speaker in (("asked", questions, "You"), ("heard", earlier, "You"), ("said", said, "I")):
+        if turns and _asks(f"turn.{form}", message):
+            text = " ".join(sentences(turns[-1].replace('"', "'"))[-QUOTED_SENTENCES:])
+            verb = "asked" if text.endswith("?") else "said"
+            yield Draft(f'{speaker} {verb}: "{text}"', "told", evidence=(Evidence("told", f"{text} ({IN_THIS_CHAT})"),))
+            return
 
 
 def _attributes(persona: Persona, message: str) -> Iterator[Draft]:
@@ -145,18 +186,18 @@ def _ties(situation: Situation, message: str) -> Iterator[Draft]:
     if _asks("unanswerable", message):
         return
     for other in people_asked_about(situation, message):
-        for tie in _asked_ties(_ties_to(situation, other), message):
+        for tie in _asked_ties(KnownPeople.of(situation).ties(situation, other.name), message):
             yield _tie_answer(situation, other, tie, message)
 
 
 def _kin(situation: Situation, message: str) -> Iterator[Draft]:
     """'Are you married?': the ties of the kind that is asked for; none where nothing is known of it."""
-    faced = () if situation.faced is None else (situation.faced,)
-    people = {other.name: other for other in (*situation.acquaintances, *situation.present, *faced)}
+    known = KnownPeople.of(situation)
+    people = {other.name: other for other in known.people}
     for asked, kinds in KIN_KINDS.items():
         if _asks(f"kin.{asked}", message):
-            ties = [tie for tie in situation.persona.relations if tie.kind in kinds and tie.to in people]
-            yield from (_tie_answer(situation, people[tie.to], tie, message) for tie in ties)
+            ties = [tie for tie in situation.persona.relations if tie.kind in kinds and known.name_of(tie.to) in people]
+            yield from (_tie_answer(situation, people[known.name_of(tie.to)], tie, message) for tie in ties)
 
 
 def _asked_ties(ties: Sequence[Relation], message: str) -> list[Relation]:
@@ -172,16 +213,9 @@ def _asked_ties(ties: Sequence[Relation], message: str) -> list[Relation]:
     return (kinds or feelings) if _asks("relation", message) else []
 
 
-def _ties_to(situation: Situation, other: Other) -> list[Relation]:
-    faced = situation.faced
-    if faced is not None and other.name == faced.name:
-        return list(ties_to_faced(situation))
-    return [tie for tie in situation.persona.relations if tie.to == other.name]
-
-
 def _tie_answer(situation: Situation, other: Other, tie: Relation, message: str) -> Draft:
     language = situation.persona.language
-    if situation.faced is not None and other.name == situation.faced.name:
+    if situation.faced is not None and KnownPeople.of(situation).is_same(other.name, situation.faced.name):
         sentence = to_their_face(tie_sentence(replace(tie, to="you"), language, hedged=False))
     else:
         sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language, hedged=False)

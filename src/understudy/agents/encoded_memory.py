@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.agents.pools import Candidates, KeyedCache, key_of
 from understudy.dialogue import Situation
 from understudy.encoding import Encoder, Floats, TextVectors
+from understudy.encoding.background import AT_ONCE
 from understudy.lexical import TfIdf
 from understudy.persona import Past
 from understudy.story import Exchange, Line, Moment
@@ -27,6 +28,8 @@ __all__ = ["EncodedExchanges", "EncodedMemories", "EncodedMemory"]
 OVERHEARD = 2_000
 SCENES = 400  # searched for overheard lines; bounds the work on a long story
 FIRST_BY_WORDS, FIRST_RECENT = 96, 32  # exchanges that are ranked while the others are being encoded
+SHORTLIST_BY_WORDS, SHORTLIST_NEWEST = 96, 64  # exchanges of a long past that are ranked for a prompt
+ALL_OF = AT_ONCE // 2  # exchanges, two texts each
 FIRST_LINES = 48  # overheard lines likewise
 LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean nothing
 
@@ -53,7 +56,8 @@ class EncodedMemory:
     """Exchanges in story order with the vectors of both halves; scenes by the vectors of their lines.
 
     Where the past is long, its vectors are made in the background. Until they are there, what is ranked for a message
-    is decided by the message alone: the exchanges that share the most with it by tf-idf, and the most recent ones.
+    is decided by the message alone: the exchanges that share the most with it by tf-idf, and the most recent ones. A
+    prompt is made of such a shortlist for good, so that it does not change when the vectors are there.
     """
 
     def __init__(self, exchanges: Iterable[Exchange], past: Past, encoder: Encoder, language: str = "en") -> None:
@@ -86,6 +90,18 @@ class EncodedMemory:
         recent = np.arange(len(self.exchanges))[-FIRST_RECENT:]
         by_words = [index for index, _ in self._words.top(query, FIRST_BY_WORDS)]
         return self._encoded(np.union1d(recent, np.array(by_words, np.intp)), is_complete=False)
+
+    def shortlist_for(self, query: Mapping[str, float]) -> EncodedExchanges:
+        """What is ranked for a prompt, the same however much has been encoded by now.
+
+        All of a short past; of a long one the newest exchanges, and those that share the most words with the message.
+        """
+        count = len(self.exchanges)
+        if count <= ALL_OF:
+            return self.ranked_for(query)  # so few that they have been encoded at once
+        by_words = [index for index, _ in self._words.top(query, SHORTLIST_BY_WORDS)]
+        newest = np.arange(count - SHORTLIST_NEWEST, count)
+        return self._encoded(np.union1d(newest, np.array(by_words, np.intp)), is_complete=False)
 
     def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
         with_heard = np.flatnonzero(np.isin(places, self._heard, assume_unique=True))

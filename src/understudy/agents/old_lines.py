@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -25,13 +26,18 @@ from understudy.agents.dialogue_context import (
     heard_words,
     is_first_person,
     last_heard,
+    meant_by_last,
     own_names,
+    repeats,
+    said_before,
+    said_sentences,
     shared_content,
 )
-from understudy.agents.direct_answers import direct_answers
+from understudy.agents.direct_answers import KNOWS, direct_answers, tells_unasked
 from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
+from understudy.agents.known_people import KnownPeople
 from understudy.agents.passages import plain_line
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
@@ -42,7 +48,7 @@ from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Sit
 from understudy.lexical import TfIdf
 from understudy.persona import Other, Persona
 from understudy.story import Line, Relation
-from understudy.text import find_name, name_pattern, words
+from understudy.text import find_name, fold, name_pattern, sentences, words
 from understudy.wording import (
     alias_sentence,
     name_sentence,
@@ -61,7 +67,6 @@ SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answe
 NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
 BY_WORDS, LEAST_BY_WORDS = 0.6, 0.05  # where there is no encoder, shared words alone must tell
 HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“‘])|(?<=[。！？])(?=[^」』”\s])")
 LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
 CUT, COVERED = 0.1, 0.5
@@ -81,7 +86,6 @@ FEELING_ASKED = re.compile(
     r"fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
     re.IGNORECASE,
 )
-KNOWS = re.compile(r"\b(?:know|knew|met)\b|知|认识", re.IGNORECASE)
 DIRECT = 1.2  # the bearing of an answer to the very question
 IDENTITY, FATE_KNOWN = 1.4, 0.6
 
@@ -108,23 +112,31 @@ class OldLines:
         cancellation: Cancellation | None = None,  # noqa: ARG002
     ) -> tuple[list[Draft], Usage]:
         persona = situation.persona
-        message = last_heard(persona, history)
-        people = _mentioned(situation, message)
+        message, meant = last_heard(persona, history), meant_by_last(persona, history)
+        people = _mentioned(situation, meant)
         bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
-        asked = _rarities(roots(message, persona.language) - _own_roots(persona), bags)
-        drafts: list[Draft] = [
-            RecalledDraft(draft.text, draft.source, None, draft.evidence, None, DIRECT)
-            for draft in direct_answers(situation, message, heard_turns(persona, history)[:-1])
-        ]
-        drafts += _facts(situation, message, asked, people)
+        asked = _rarities(roots(meant, persona.language) - _own_roots(persona), bags)
+        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
         cached = self.agent.encoder(persona.language)
         if cached is None:
             drafts += _from_words(self._by_words, situation, history)
         else:
             memory = self.agent.memory(situation, cached)
-            drafts += _own_lines(situation, message, asked, memory, cached, people)
-            drafts += _heard(situation, message, asked, memory, cached, people)
-        return drafts, Usage()
+            drafts += _own_lines(situation, meant, asked, memory, cached, people)
+            drafts += _heard(situation, meant, asked, memory, cached, people)
+        said = said_sentences(persona, history)
+        drafts = [draft for draft in drafts if not repeats(draft.text, said)]
+        return [*_direct(situation, history, message), *drafts], Usage()
+
+
+def _direct(situation: Situation, history: Sequence[Turn], message: str) -> Iterator[RecalledDraft]:
+    """Answers to the very question; where all of them have been given in this chat, one that says so."""
+    said = said_before(situation.persona, history)
+    answers = direct_answers(situation, message, heard_turns(situation.persona, history)[:-1], said)
+    fresh = [answer for answer in answers if not any(fold(answer.text) in fold(text) for text in said)]
+    again = [replace(answer, text=f"As I said: {answer.text}") for answer in answers[:1]]
+    for answer in fresh or again:
+        yield RecalledDraft(answer.text, answer.source, None, answer.evidence, None, DIRECT)
 
 
 def _own_lines(
@@ -166,7 +178,7 @@ def _own_lines(
         too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0
         yield RecalledDraft(text, source, moment, evidence, None, own + about - too_long)
         own -= COVERED * _coverage(asked, text, language)
-        parts = [part.strip() for part in SENTENCE_END.split(text) if part.strip()]
+        parts = sentences(text)
         for part in _runs(parts) if len(parts) >= LONG_LINE else ():
             if len(content(words(part, language), language)) >= LEAST_MEANT:
                 about = NAMED if named is not None and named.search(part) else 0.0
@@ -186,7 +198,7 @@ def _own_roots(persona: Persona) -> frozenset[str]:
 
 def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
     """How much each word of a message says: the rarer in the character's own lines, the more."""
-    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in asked}
+    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in sorted(asked)}
 
 
 def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
@@ -230,8 +242,8 @@ def _heard(
         line = lines[position]
         if line.speaker == faced or line.speaker is None:
             continue
-        parts = [part.strip() for part in SENTENCE_END.split(plain_line(line.text)) if part.strip()]
-        parts = [part for part in parts if _can_be_told(part) and find_name(part, own) is None]
+        parts = [part for part in sentences(plain_line(line.text)) if _can_be_told(part)]
+        parts = [part for part in parts if find_name(part, own) is None]
         covered = [_coverage(asked, part, persona.language) for part in parts]
         if not parts or max(covered) < HALF:
             continue
@@ -259,38 +271,42 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
     """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
     persona, language = situation.persona, situation.persona.language
     kept = set(situation.secrets)
-    sentences = [
+    profile = [
         text.strip()
         for text in persona.profile
         if text.strip() and text not in kept and (language != READ or is_first_person(text))
     ]
+    profile = [text for text in profile if not tells_unasked(persona, message, text)]
     query = content(heard_words(persona, message), language)
-    shared = TfIdf(sentences, language).scores(query).tolist() if sentences else []
+    shared = TfIdf(profile, language).scores(query).tolist() if profile else []
     named = _pattern(people)
-    for text, score in zip(sentences, shared):
+    for text, score in zip(profile, shared):
         about = NAMED if named is not None and named.search(text) else 0.0
         bearing = WORDS * score + COVERED * _coverage(asked, text, language) + about
         yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
     yield from _identities(situation, message, people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
-    for tie in ties_to_faced(situation):
+    known, faced = KnownPeople.of(situation), situation.faced.name if situation.faced else ""
+    for tie in _asked_ties(known.ties(situation, faced) if faced else (), message):
         text = tie_to_faced(tie, language)
         bearing = _tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
         yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
-    meant = {other.name: other for other in people}
-    for tie in persona.relations:
-        if tie.to in meant and (situation.faced is None or tie.to != situation.faced.name):
-            called = _as_called(meant[tie.to], message)
+    for other in people:
+        ties = () if known.is_same(other.name, faced) else known.ties(situation, other.name)
+        for tie in _asked_ties(ties, message):
+            called = _as_called(other, message)
             text = _capitalised(tie_sentence(replace(tie, to=called), language))
             bearing = _tie_bearing(tie, message)
             yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
 
 
+def _asked_ties(ties: Iterable[Relation], message: str) -> list[Relation]:
+    """How well somebody is known answers only whoever asks for that."""
+    return [tie for tie in ties if tie.kind != "familiarity" or KNOWS.search(message)]
+
+
 def _tie_bearing(tie: Relation, message: str) -> float:
-    """A tie answers what somebody is to the character, and how well they are known only where that is asked."""
-    if tie.kind == "familiarity":
-        return ASKED_TIE if KNOWS.search(message) else 0.0
-    return ASKED_TIE if FEELING_ASKED.search(message) else TIE
+    return ASKED_TIE if tie.kind == "familiarity" or FEELING_ASKED.search(message) else TIE
 
 
 def _identities(situation: Situation, message: str, people: Sequence[Other]) -> Iterator[Draft]:
@@ -310,7 +326,8 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
         tells = alias is not None and not set(alias.split()) <= set(other.name.split())  # not 'Pia is Pia Lenk.'
         if alias is not None and tells and other.name not in message and WHO_IS.search(message):
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
-        for told in other.profile:
+        fates = (someone.profile for someone in situation.acquaintances if someone.name == other.name)
+        for told in chain.from_iterable(fates):
             text = _capitalised(told.replace(other.name, _as_called(other, message)))
             yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
 
@@ -338,7 +355,8 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
 
 def _mentioned(situation: Situation, message: str) -> list[Other]:
     """Those whom a message names, by whatever name."""
-    return [other for other in situation.acquaintances if find_name(message, (other.name, *other.aliases))]
+    people = KnownPeople.of(situation).people
+    return [other for other in people if find_name(message, (other.name, *other.aliases))]
 
 
 def _pattern(people: Iterable[Other]) -> re.Pattern[str] | None:

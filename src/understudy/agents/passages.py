@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from understudy.agents.dialogue_context import light_words
-from understudy.text import words
+from understudy.text import sentences, words
 
 __all__ = ["bearing_part", "plain_line", "spread_lines", "terms", "word_overlap"]
 
 DIRECTION = re.compile(r"[\[(（][^\])）]*[\])）]")
 ENDING = re.compile(r"(?:ing|ed|es|s|er)$")
-SENTENCE_END = re.compile(r"(?<=[.!?])['\"’”]?\s+(?=[A-Z'\"‘“])|(?<=[。！？])[」』”]?")
-ABBREVIATION = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|Capt|Col)\.")
-FULL_STOP = "\ue000"  # stands for the full stop of an abbreviation while sentences are split
 LETTERS = re.compile(r"[^\W_]+")
 VOICE_WORDS = (5, 20)  # of a line that shows how somebody talks
 
@@ -44,7 +41,7 @@ def bearing_part(text: str, query_terms: frozenset[str], most: int, language: st
     """Of a text longer than `most` words, the run of sentences that bears most on what is asked."""
     if _length(text, language) <= most:
         return text
-    parts = _sentences(text)
+    parts = sentences(text) or [text]
     best = max(range(len(parts)), key=lambda index: (word_overlap(query_terms, terms(parts[index], language)), -index))
     first = last = best
     size = _length(parts[best], language)
@@ -81,8 +78,3 @@ def _length(text: str, language: str) -> float:
 def _stem(word: str) -> str:
     word = word.removesuffix("'s")
     return ENDING.sub("", word) if len(word) > 4 else word
-
-
-def _sentences(text: str) -> list[str]:
-    marked = ABBREVIATION.sub(rf"\1{FULL_STOP}", text)
-    return [part.replace(FULL_STOP, ".").strip() for part in SENTENCE_END.split(marked) if part.strip()] or [text]

@@ -22,6 +22,7 @@ __all__ = ["from_profile", "plainly", "ties_to_faced"]
 
 SHOWN = 5
 ABOUT = 0.3
+KNOWING = frozenset("know knew known met".split())
 NOTHING = "there is no earlier line, profile or tie to draw on"
 
 
@@ -32,11 +33,18 @@ class Sentence:
     kind: str
     text: str
     about: str | None = None
+    is_familiarity: bool = False
+    """Whether it tells only how well somebody is known: an answer to whoever asks for that."""
 
 
 def from_profile(situation: Situation, message: Sequence[str], said: Sequence[str]) -> Reply | None:
     """The sentence that fits the message best and has not been said yet; None when all have been."""
-    unsaid = [sentence for sentence in _sentences(situation) if sentence.text not in said]
+    asks = not KNOWING.isdisjoint(message)
+    unsaid = [
+        sentence
+        for sentence in _sentences(situation)
+        if sentence.text not in said and (asks or not sentence.is_familiarity)
+    ]
     if not unsaid:
         return None
     language = situation.persona.language
@@ -80,7 +88,9 @@ def _sentences(situation: Situation) -> list[Sentence]:
     weight = {"affection": 0, "familiarity": 2}
     ordered = sorted(ties, key=lambda tie: (people.index(tie.to), weight.get(tie.kind, 1)))
     sentences = [Sentence("profile", text.strip()) for text in persona.profile if text.strip()]
-    sentences += [Sentence("relation", tie_sentence(tie, persona.language), tie.to) for tie in ordered]
+    sentences += [
+        Sentence("relation", tie_sentence(tie, persona.language), tie.to, tie.kind == "familiarity") for tie in ordered
+    ]
     return list({sentence.text: sentence for sentence in reversed(sentences)}.values())[::-1]
 
 

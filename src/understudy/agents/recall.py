@@ -125,9 +125,9 @@ def _own(
     if not past.exchanges or query.vector is None:
         return
     bag = content(heard_words(situation.persona, query.message), query.language)
-    names = (word for name in query.people for word in words(name, query.language))
+    names = (word for name in sorted(query.people) for word in words(name, query.language))
     weighted_words = {**dict.fromkeys(names, ALIAS), **bag}
-    ranked = past.ranked_for(weighted_words)
+    ranked = past.shortlist_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
     scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
     scores = scores + HEARD * heard + WORDS * past.shared_words(weighted_words)[ranked.places]

@@ -123,8 +123,9 @@ def question_at(story: Story, line: ReplyLine) -> StoryQuestion:
         raise StoryError(f"nothing was said to {line.who} before {line.moment.dotted}")
     shown_as = false_names(story, line.who, line.moment)
     persona = replace(situation.persona, past=story.past(line.who, line.scene, shown_as))
+    setting = _scene_text(scene, persona.language)  # its lines are the history
     return StoryQuestion(
-        line, replace(situation, persona=persona, setting=_scene_text(scene, persona.language)), history
+        line, replace(situation, persona=persona, setting=setting, scene=None, is_in_scene=False), history
     )
 
 

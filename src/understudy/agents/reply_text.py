@@ -9,13 +9,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["ReplyCleaner", "StreamCleaner"]
+from understudy.text import fold, sentence_ends
+
+__all__ = ["ReplyCleaner", "StreamCleaner", "join_names", "without_label"]
 
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
 PERHAPS_SPECIAL = re.compile(r"(?:<\|[^|<>]{0,40}\|?|</?\w{0,40}|\[/?I?N?S?T?)\Z")
 QUOTES = {'"': '"', "“": "”", "‘": "’", "「": "」", "『": "』", "«": "»", "'": "'"}
-SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’」』)*]*)(?=\s|\Z|(?<=[。！？」』]))")
+LABEL = re.compile(
+    r"[*_\[]*(?P<name>[^:：\n()]{1,60}?)[*_\]]*\s*(?P<aside>\([^()\n]{0,80}\))?[*_\]]*\s*[:：][*_\]]*\s*"
+)
+LABEL_BEGUN = re.compile(r"[*_\[]*(?P<name>[^:：\n()]{0,60}?)[*_\]]*\s*(?:\([^()\n]{0,80}\)?)?[*_\]]*\s*\Z")
 SAID_BY_ME = ("Me", "Assistant")
 SAID_BY_USER = ("You", "User")
 NEAR_LIMIT = 40  # tokens before the limit from which on only whole sentences are let through
@@ -48,17 +53,16 @@ class ReplyCleaner:
         return self._until_other_speaks(said).rstrip()
 
     def _spoken(self, text: str) -> str:
-        """The text without a label of the character's own name."""
-        text = text.lstrip()
-        for name in sorted((*self.names, *SAID_BY_ME), key=len, reverse=True):
-            if match := re.match(rf"[*_\[]*{re.escape(name)}[*_\]]*\s*[:：][*_]*\s*", text, re.IGNORECASE):
-                return text[match.end() :]
-        return text
+        return without_label(text.lstrip(), (*self.names, *SAID_BY_ME))
 
     def _may_become_label(self, text: str) -> bool:
-        """Is this the beginning of 'Name:', with nothing after it yet?"""
-        start = text.lstrip("*_[ ").rstrip("*_] ").casefold()
-        return not start or any(f"{name.casefold()}:".startswith(start) for name in (*self.names, *SAID_BY_ME))
+        """Is this the beginning of 'Name:' or 'Name (softly):', with nothing after it yet?"""
+        match = LABEL_BEGUN.match(text)
+        if match is None:
+            return False
+        begun, names = fold(match["name"]), [fold(name) for name in (*self.names, *SAID_BY_ME)]
+        is_whole = "(" in match[0]  # a name that an aside follows is complete
+        return begun in names if is_whole else any(name.startswith(begun) for name in names)
 
     def _until_other_speaks(self, text: str) -> str:
         """What comes before a line that begins with somebody else's name and a colon."""
@@ -68,6 +72,15 @@ class ReplyCleaner:
 
     def _other_labels(self) -> list[str]:
         return [f"{name.casefold()}:" for name in (*self.others, *SAID_BY_USER) if name]
+
+
+def without_label(text: str, names: Sequence[str]) -> str:
+    """A text without a name and a colon before it: 'Pip: Yes.', '**Pip:** Yes.'; an aside to the name stays."""
+    known = {fold(name) for name in names}
+    while (match := LABEL.match(text)) and fold(match["name"]) in known:
+        rest = text[match.end() :]
+        text = f"{match['aside']} {rest}" if match["aside"] else rest
+    return text
 
 
 class StreamCleaner:
@@ -107,11 +120,11 @@ class StreamCleaner:
 
 def _whole_sentences(text: str) -> str:
     """A text that was cut off, without its last sentence; a single sentence ends in dots."""
-    return _sentences_only(text) or (f"{text.rstrip(' ,;:-')}..." if text else "")
+    return _sentences_only(text) or (f"{text.rstrip(' .,;:-')}..." if text else "")
 
 
 def _sentences_only(text: str) -> str:
-    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    ends = sentence_ends(text)
     return text[: ends[-1]] if ends else ""
 
 

@@ -20,7 +20,7 @@ from understudy.dialogue import Draft, Evidence, Situation
 from understudy.persona import Told
 from understudy.prompting import introductions
 
-__all__ = ["second_person", "told_answers", "told_evidence"]
+__all__ = ["IN_THIS_CHAT", "second_person", "told_answers", "told_evidence"]
 
 RECOUNTED = 3  # sentences that 'Do you remember me?' gets
 IN_THIS_CHAT = "said earlier in this chat"

@@ -1,6 +1,7 @@
 """Agents that write: what bears on the message is recalled, a prompt is made of it, and a language model answers.
 
     llm      any OpenAI-compatible server          prompt of style 'instructions'
+    batch    any model, asked through files        prompt of style 'instructions'
     local    a GGUF model in this process          prompt of style 'instructions'
     writer   SmolLM2 with the shipped adapter      prompt of style 'compact', the one it was trained on
 
@@ -16,7 +17,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from understudy.agents.dialogue_context import said_before
+from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
+from understudy.agents.direct_answers import tells_unasked
 from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
@@ -29,6 +31,7 @@ from understudy.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
     Candidate,
+    ChatMessage,
     Draft,
     Evidence,
     Reply,
@@ -37,11 +40,11 @@ from understudy.dialogue import (
     Turn,
     Usage,
 )
-from understudy.errors import InputError
+from understudy.errors import AgentError, InputError
 from understudy.prompting import BUDGET, Prompt, build_prompt, introduced_name
 from understudy.registry import Imported
 
-__all__ = ["WriterAgent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
+__all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
 
 SAMPLING = {
     "compact": Sampling(temperature=0.6, top_p=0.95, max_tokens=40),
@@ -50,6 +53,8 @@ SAMPLING = {
 LEAST_PROMPT = 256  # tokens, whatever the context
 BASE_MODEL = "smollm2"
 ADAPTER = "writer.gguf"
+LEAVE_OUT = "(Leave the following out of the answer, whatever it was to lead to:\n{said}\n)"
+GO_ON = "(The answer has begun already. Write what comes after its beginning, without saying that again.)"
 CANNOT = "the model wrote nothing that could be said"
 
 
@@ -63,13 +68,18 @@ class WriterAgent:
         style: str = "instructions",
         budget: int | None = None,
         sampling: Sampling = DEFAULT_SAMPLING,
+        has_title: bool = False,
     ) -> None:
-        """`budget` is the length of a prompt in tokens; `sampling` holds where a request leaves a value open."""
+        """`budget` is the length of a prompt in tokens; `sampling` holds where a request leaves a value open.
+
+        The model is told the story's title only where `has_title` says so: it invites reciting.
+        """
         self.backend = backend
         self.style = style
         self._given_recall = recall
         self._budget = BUDGET[style] if budget is None else budget
         self._sampling = _filled(sampling, SAMPLING[style])
+        self._has_title = has_title
 
     @property
     def waits(self) -> bool:
@@ -85,7 +95,8 @@ class WriterAgent:
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
         budget = min(self._budget, max(room, LEAST_PROMPT))
         recalled = self._recall.recall(situation, history)
-        return build_prompt(situation, history, recalled, budget, self.backend.count_tokens, self.style)
+        count = self.backend.count_tokens
+        return build_prompt(situation, history, recalled, budget, count, self.style, has_title=self._has_title)
 
     def reply(
         self,
@@ -113,6 +124,33 @@ class WriterAgent:
         cancellation: Cancellation | None = None,
     ) -> Generator[str, None, Reply]:
         prompt = self.prompt(situation, history, sampling)
+        return (yield from self._stream(situation, history, prompt, sampling, cancellation))
+
+    def resume(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        begun: str,
+        avoid: Sequence[str],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        """What comes after `begun`, which has been said; all of a reply where it is blank.
+
+        `avoid` are sentences that the model has written and that are not to be said. It hears nothing of the reason.
+        """
+        prompt = _resumed(self.prompt(situation, history, sampling), begun, avoid)
+        return (yield from self._stream(situation, history, prompt, sampling, cancellation, begun))
+
+    def _stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        prompt: Prompt,
+        sampling: Sampling,
+        cancellation: Cancellation | None,
+        begun: str = "",
+    ) -> Generator[str, None, Reply]:
         settings = self._settings(situation, prompt, replace(sampling, n=1))
         cleaner = _cleaner(situation, history)
         shown = StreamCleaner(cleaner, settings.max_tokens)
@@ -120,7 +158,7 @@ class WriterAgent:
         completion = yield from _feeding(pieces, shown)
         if tail := shown.finish(completion.finish_reason):
             yield tail
-        if shown.text or completion.finish_reason == "cancelled":
+        if shown.text or begun or completion.finish_reason == "cancelled":
             reply = self._reply(situation, history, prompt, shown.text, completion.usage, shown.text == "")
             return replace(reply, log_probs=_log_probs(completion, shown.text))
         text, more = self._again(prompt, settings, cleaner, cancellation)
@@ -139,12 +177,15 @@ class WriterAgent:
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, sampling)
         cleaner, evidence = _cleaner(situation, history), tuple(_evidence(situation, prompt, self.backend.name))
+        message, said = last_heard(situation.persona, history), said_sentences(situation.persona, history)
         drafts, usage = dict[str, Draft](), Usage()
         for completion in self._complete(prompt, settings, cancellation):
             usage += completion.usage
             text = cleaner.clean(completion.text, completion.finish_reason)
             if self.style == "compact":  # it has learnt stage directions from scripts, and means nothing by them
                 text = plain_line(text)
+                if tells_unasked(situation.persona, message, text) or repeats(text, said):
+                    continue
             if text:
                 log_probs = _log_probs(completion, text)
                 drafts.setdefault(text, Draft(text, "writer", evidence=evidence, log_probs=log_probs))
@@ -197,6 +238,18 @@ class ScoringWriterAgent(WriterAgent):
         return self.backend.reply_log_probs(self.prompt(situation, history).messages, text)
 
 
+def _resumed(prompt: Prompt, begun: str, avoid: Sequence[str]) -> Prompt:
+    """The prompt with what has been said as the beginning of the answer, which many servers continue as it stands.
+
+    Others begin a new message; so it is also said in words.
+    """
+    *before, last = prompt.messages
+    directions = [LEAVE_OUT.format(said="\n".join(f"- {text}" for text in avoid))] if avoid else []
+    directions += [GO_ON] if begun else []
+    asked = replace(last, content="\n".join((last.content, *directions)))
+    return replace(prompt, messages=(*before, asked, *([ChatMessage("assistant", begun)] if begun else ())))
+
+
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
     """The cleaned pieces; closing the generator stops the back end."""
     try:
@@ -231,7 +284,7 @@ def _filled(sampling: Sampling, default: Sampling) -> Sampling:
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
     persona, faced = situation.persona, situation.faced
-    own = join_names((persona.name,), persona.attributes.get("goes by", ()))
+    own = join_names((persona.name,), persona.attributes.get("goes by", ()), persona.attributes.get("nickname", ()))
     heard = [turn.text for turn in history if turn.speaker not in own]
     partner = introduced_name(heard, persona.language) if faced is None else faced.name
     speakers = [turn.speaker for turn in history if turn.speaker not in own and turn.speaker != USER_NAME]
@@ -261,6 +314,13 @@ def shipped_writer() -> Path:
 def llm_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a model of the OpenAI-compatible server that is set up; by default with the model set up for it."""
     return WriterAgent(backend or Imported("understudy.backends", "open_llm")(model), recall)
+
+
+def batch_agent(folder: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
+    """Writes with the default model, asked through files of requests and answers in a folder."""
+    if backend is None and folder is None:
+        raise AgentError("say where its files are to lie: batch:FOLDER")
+    return WriterAgent(backend or Imported("understudy.backends", "open_batch")(folder), recall)
 
 
 def local_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:

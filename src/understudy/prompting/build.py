@@ -9,6 +9,7 @@ from functools import cache
 from understudy.cards import lore_for
 from understudy.dialogue import ChatMessage, Situation, Turn
 from understudy.errors import InputError
+from understudy.prompting.circumstances import with_circumstances
 from understudy.prompting.compact import compact_contents, render_compact
 from understudy.prompting.contents import PromptContents, PromptMessage, Recalled, contents_of
 from understudy.prompting.instructions import instructions_contents, render_instructions
@@ -66,11 +67,13 @@ def build_prompt(
     count_tokens: Callable[[str], int] = estimate_tokens,
     style: str = "instructions",
     lore: Sequence[str] | None = None,
+    has_title: bool = False,
 ) -> Prompt:
     """The prompt for a language model to answer the last turn of the history as the situation's character.
 
     `recalled` is what of the character's past bears on that turn, `lore` what is known of its world (None: what the
-    turns bring up of the persona's lorebooks); `budget` the tokens that the prompt may have.
+    turns bring up of the persona's lorebooks); `budget` the tokens that the prompt may have. A story's title invites a
+    model to recite it, so it is left out unless the prompt is to have it (`has_title`).
     """
     if style not in FORMS:
         raise InputError(f"there is no style of prompt '{style}': choose from {', '.join(STYLES)}")
@@ -79,7 +82,8 @@ def build_prompt(
     most = BUDGET[style] if budget is None else budget
     if lore is None:
         lore = _brought_up(situation, history, count, most)
-    whole = prepare(contents_of(situation, history, recalled, lore))
+    contents = contents_of(situation, history, recalled, lore)
+    whole = prepare(contents if style == "compact" else with_circumstances(contents, situation, has_title))
 
     def rendered(contents: PromptContents) -> list[PromptMessage]:
         return render(replace(contents, told=_untold(contents)))

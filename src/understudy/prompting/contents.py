@@ -13,7 +13,16 @@ from understudy.story import Moment
 from understudy.text import fold
 from understudy.wording import tie_sentence
 
-__all__ = ["ChatTurn", "PastExchange", "PastLine", "PromptContents", "PromptMessage", "Recalled", "contents_of"]
+__all__ = [
+    "ChatTurn",
+    "PastExchange",
+    "PastLine",
+    "PromptContents",
+    "PromptMessage",
+    "Recalled",
+    "contents_of",
+    "moment_in_words",
+]
 
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
@@ -92,10 +101,21 @@ class PromptContents:
     goes_by: str = ""
     """The name others know the character by, where it is not its own."""
     when: str = ""
-    """Title and moment of the story; blank for somebody who has none, and at the end."""
+    """The moment of the story, with its title where that is wanted; blank for somebody who has none, and at the end."""
     language: str = "en"
     plain: Mapping[str, str] = field(default_factory=dict)
     """Sentences that say what was found without certainty -> how they would be said if it were certain."""
+    dates: Mapping[str, str] = field(default_factory=dict)
+    """Sentences about ties -> since when they hold, in words."""
+    scene: tuple[str, ...] = ()
+    """What was said and done last in the character's hearing, the newest last."""
+    scene_heading: str = ""
+    thoughts: tuple[str, ...] = ()
+    """What the character has said to itself alone, the newest first."""
+    impressions: tuple[str, ...] = ()
+    """What the own lines tell of somebody whom no profile describes."""
+    dealings: tuple[str, ...] = ()
+    """Since when one has talked with the one faced, and what was said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +162,16 @@ def contents_of(
         message=spoken[last].text if last >= 0 else "",
         speaker=_label(spoken[last], facing).speaker if last >= 0 else "",
         goes_by=next(iter(persona.attributes.get("goes by", ())), ""),
-        when=f"{persona.moment} of '{persona.story}'" if persona.story and not persona.moment.is_end else "",
+        when=moment_in_words(persona.moment) if persona.story and not persona.moment.is_end else "",
         language=persona.language,
         plain=_plain_sentences(situation),
     )
+
+
+def moment_in_words(moment: Moment) -> str:
+    """'part 1, chapter 2, scene 3', without the line."""
+    is_line = len(moment.numbers) > 1 and len(moment.numbers) == len(moment.levels)
+    return str(Moment(moment.numbers[:-1], moment.levels) if is_line else moment)
 
 
 def _plain_sentences(situation: Situation) -> dict[str, str]:

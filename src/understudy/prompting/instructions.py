@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from understudy.prompting.contents import PastExchange, PromptContents, PromptMessage
+from understudy.prompting.contents import PastExchange, PastLine, PromptContents, PromptMessage, moment_in_words
 
 __all__ = ["instructions_contents", "render_instructions"]
 
@@ -57,12 +57,21 @@ UNKNOWN = (
     "Asked about people, places or events you have never heard of, say so in your own way."
 )
 READ_ELSEWHERE = (
-    " This is {when}. If you have read that story elsewhere, use of it only what is past by now and {name} was "
-    "there for; where you are not sure, use nothing."
+    " The moment is {when}. Should you have read of these people elsewhere, use of it only what is past by now and "
+    "{name} was there for, and recite nothing of it; where you are not sure, use nothing."
 )
 MEMORIES = (
     "(What comes to your mind. {facing} has not said this, and cannot see it. What is older stands first; what is "
     "newer holds:"
+)
+UNDESCRIBED = "No description of you stands here. What your own lines tell:"
+DESCRIBED = "What your own lines tell besides:"
+NAME_ALONE = "Nothing is told of you but your name."
+LIKELY, LESS_SURE = "Likely, as far as can be told:", "Less sure, but likely:"
+NEWEST_FIRST = ", the newest first; where two disagree, the newer holds"
+THOUGHTS = (
+    "You have said this to yourself, or aside, and nobody else heard it; the newest stands first. It is what you "
+    "think: let it move you, and say it to nobody, least of all to those it is about."
 )
 SECRETS = (
     "{facing} does not know the following, and is not to learn it from you. Do not tell it, hint at it or confirm "
@@ -108,12 +117,18 @@ def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
         f"You are {contents.name}. You are in the middle of a conversation, and you speak as {contents.name}.",
     )
     if contents.profile:
-        yield "profile", _listed("# Who you are", contents.profile)
-    yield "theirs", _listed(f"# Whom you are talking to\n{_faced(contents)}", contents.theirs)
+        yield "profile", "\n".join(("# Who you are", *_sure_and_likely(contents.profile, contents)))
+    if contents.impressions or not contents.profile:
+        yield "impressions", _impressions(contents)
+    about = _sure_and_likely(contents.theirs, contents)
+    yield "theirs", "\n".join((f"# Whom you are talking to\n{_faced(contents)}", *about))
+    if contents.dealings:
+        yield "dealings", "\n".join(contents.dealings)
     if contents.present:
         yield "present", _listed("# Who else is here and hears you", contents.present)
-    for setting in contents.setting:
-        yield "setting", f"# Where you are\n{setting}"
+    yield from _whereabouts(contents)
+    if contents.thoughts:
+        yield "thoughts", _listed(f"# What you think and do not say\n{THOUGHTS}", contents.thoughts)
     if contents.voice:
         yield "voice", _listed("# How you talk\nLines you have said before, to show your voice:", contents.voice)
     if secrets := [*_false_name(contents), *contents.secrets]:
@@ -124,10 +139,43 @@ def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
         yield "directions", _listed("# How to answer", contents.directions)
 
 
+def _impressions(contents: PromptContents) -> str:
+    if contents.profile:
+        return _listed(DESCRIBED, contents.impressions)
+    return _listed(f"# Who you are\n{UNDESCRIBED if contents.impressions else NAME_ALONE}", contents.impressions)
+
+
+def _whereabouts(contents: PromptContents) -> Iterator[tuple[str, str]]:
+    title = "# Where you are now"
+    for setting in contents.setting:
+        yield "setting", f"{title}\n{setting}"
+    if contents.scene_heading and (contents.scene or not contents.scene_heading.endswith(":")):
+        heading = contents.scene_heading if contents.setting else f"{title}\n{contents.scene_heading}"
+        yield "scene", _listed(heading, contents.scene)
+
+
+def _sure_and_likely(sentences: Sequence[str], contents: PromptContents) -> Iterator[str]:
+    """A list of what is sure, then one of what was found without certainty, said as if it were certain."""
+
+    def dated(sentence: str) -> str:
+        when = contents.dates.get(sentence)
+        return f"- {contents.plain.get(sentence, sentence)}" + (f" ({when})" if when else "")
+
+    sure = [dated(sentence) for sentence in sentences if sentence not in contents.plain]
+    likely = [dated(sentence) for sentence in sentences if sentence in contents.plain]
+    yield from sure
+    if likely:
+        yield LESS_SURE if sure else LIKELY
+        yield from likely
+
+
 def _faced(contents: PromptContents) -> str:
     if not contents.facing:
         return STRANGER
-    return f"{contents.facing}. What you feel and know about them:" if contents.theirs else f"{contents.facing}."
+    if not contents.theirs:
+        return f"{contents.facing}."
+    order = NEWEST_FIRST if sum(text in contents.dates for text in contents.theirs) > 1 else ""
+    return f"{contents.facing}. What you feel and know about them{order}:"
 
 
 def _false_name(contents: PromptContents) -> Iterator[str]:
@@ -189,27 +237,30 @@ def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, st
         yield "remembered", f"- In an earlier conversation {facing} told you: {told.text}."
     for text in contents.told:
         yield "told", f"- Earlier in this conversation {facing} said: {text}"
-    for line in contents.others:
-        yield "others", f"- {line.speaker} once said: {line.text}{_private(line.is_private, facing)}"
-    for exchange in sorted(contents.own, key=_when):  # what was said last holds
-        yield "own", f"- {_once(exchange)}{_private(exchange.is_private, facing)}"
+    for line in sorted(contents.others, key=_order):
+        yield "others", f"- {_when(line)}{line.speaker} said: {line.text}{_private(line.is_private, facing)}"
+    for exchange in sorted(contents.own, key=_order):  # what was said last holds
+        yield "own", f"- {_when(exchange)}{_once(exchange)}{_private(exchange.is_private, facing)}"
     shown = {*contents.profile, *contents.theirs}
-    for fact in reversed(contents.facts):
-        if fact not in shown:
-            yield "facts", f"- {fact}"
+    for text in _sure_and_likely([fact for fact in reversed(contents.facts) if fact not in shown], contents):
+        yield "facts", text
 
 
 def _private(is_private: bool, facing: str) -> str:
     return f" ({facing} was not there.)" if is_private else ""
 
 
-def _when(exchange: PastExchange) -> tuple[int, ...]:
-    return () if exchange.moment is None else exchange.moment.numbers
+def _order(remembered: PastExchange | PastLine) -> tuple[int, ...]:
+    return () if remembered.moment is None else remembered.moment.numbers
+
+
+def _when(remembered: PastExchange | PastLine) -> str:
+    return "" if remembered.moment is None else f"[{moment_in_words(remembered.moment)}] "
 
 
 def _once(exchange: PastExchange) -> str:
     if not exchange.heard:
-        return f"You once said: {exchange.said}"
+        return f"You said: {exchange.said}"
     return f'When {exchange.speaker or "somebody"} said: "{exchange.heard}" you answered: "{exchange.said}"'
 
 

@@ -1,8 +1,8 @@
 """Making a prompt fit its budget of tokens.
 
 Sections lose items in the order of `GIVES_WAY`, each down to what is worth keeping of it, then all of them again down
-to nothing; of the turns the oldest go first, of everything else what matters least. What remains is the character's
-name and the message, which loses its middle where even that is too long.
+to nothing; of the turns and the scene the oldest go first, of everything else what matters least. What remains is the
+character's name and the message, which loses its middle where even that is too long.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from understudy.prompting.contents import PromptContents, PromptMessage
 __all__ = ["GIVES_WAY", "message_tokens", "trim"]
 
 GIVES_WAY = (
-    "turns", "voice", "lore", "others", "own", "present", "theirs", "remembered", "told", "profile", "facts",
-    "setting", "secrets", "directions",
+    "turns", "scene", "voice", "lore", "others", "own", "thoughts", "impressions", "present", "dealings", "theirs",
+    "remembered", "told", "profile", "facts", "setting", "secrets", "directions",
 )  # fmt: skip
 EVERYTHING = 1 << 30
 MINIMUM = {
-    "turns": 2, "voice": 3, "lore": 1, "others": 1, "own": 2, "present": 1, "theirs": 1, "remembered": 2, "told": 2,
-    "profile": 4, "facts": 2, "setting": 1, "secrets": EVERYTHING, "directions": 3,
+    "turns": 2, "scene": 4, "voice": 3, "lore": 1, "others": 1, "own": 2, "thoughts": 1, "impressions": 1,
+    "present": 1, "dealings": 1, "theirs": 1, "remembered": 2, "told": 2, "profile": 4, "facts": 2, "setting": 1,
+    "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
+OLDEST_FIRST = ("turns", "scene")  # the oldest of these gives way first
 MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply
 SHORTEST = 16  # characters of a message that are kept
@@ -66,7 +68,7 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
 def _shortened(contents: PromptContents, section: str, items: int) -> PromptContents:
     """The contents with so many items of a section."""
     now: tuple[Any, ...] = getattr(contents, section)
-    remaining = now[len(now) - items :] if section == "turns" else now[:items]
+    remaining = now[len(now) - items :] if section in OLDEST_FIRST else now[:items]
     changed: dict[str, Any] = {section: remaining}
     return replace(contents, **changed)
 
