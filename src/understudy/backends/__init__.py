@@ -1,4 +1,4 @@
-"""Back ends that complete a prompt: an OpenAI-compatible server, or a GGUF model in this process."""
+"""Back ends that complete a prompt: an OpenAI-compatible server, files of requests, or a GGUF model in this process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from pathlib import Path
 
 from understudy.backends.backend import Backend, Completion
 
-__all__ = ["Backend", "Completion", "open_llm", "open_local"]
+__all__ = ["Backend", "Completion", "open_batch", "open_llm", "open_local"]
+
+
+def open_batch(folder: str) -> Backend:
+    """A model that is asked through files of a folder, which need not be there yet; the answers it has are read."""
+    from understudy.backends.batch_files import BatchBackend
+    from understudy.backends.settings import model_settings
+
+    return BatchBackend(Path(folder), model_settings())
 
 
 def open_llm(name: str | None = None) -> Backend:

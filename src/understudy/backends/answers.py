@@ -10,6 +10,7 @@ __all__ = ["CompletionChoice", "CompletionResponse", "ServerFault", "WrongAnswer
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
+LENGTH = ("length", "max_tokens")
 THINK, END_THINK = "<think>", "</think>"
 
 
@@ -36,6 +37,11 @@ class CompletionChoice:
     @property
     def text(self) -> str:
         return "".join(self.texts)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ran into the limit of tokens."""
+        return self.finish_reason in LENGTH
 
     def take(self, item: dict[str, Any], message: dict[str, Any]) -> tuple[str, bool]:
         """Take in a choice as it was sent; returns what is new of its text, and whether anything is."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Protocol, runtime_checkable
 
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["Backend", "Completion", "ScoringBackend"]
+__all__ = ["Backend", "Completion", "ScoringBackend", "estimate_tokens"]
+
+CHARACTERS_PER_TOKEN = 4
+FIRST_WIDE = "\u2e80"  # from here on the scripts of East Asia, whose characters are about a token each
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """How `--agent` names it: 'llm:MODEL', 'local:MODEL'."""
+        """How `--agent` names it: 'llm:MODEL', 'local:MODEL', 'batch:FOLDER'."""
 
     @property
     def context_tokens(self) -> int:
@@ -54,3 +58,9 @@ class ScoringBackend(Protocol):
 
     def reply_log_probs(self, messages: Sequence[ChatMessage], text: str) -> list[float]:
         """The log-probability of each token of a reply to a prompt; the last token is the end of the reply."""
+
+
+def estimate_tokens(text: str) -> int:
+    """How many tokens a text is, about: four characters a token, East Asian ones one each."""
+    wide = 0 if text.isascii() else sum(character >= FIRST_WIDE for character in text)
+    return wide + ceil((len(text) - wide) / CHARACTERS_PER_TOKEN)

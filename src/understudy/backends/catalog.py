@@ -20,8 +20,8 @@ from understudy.progress import Progress, ignore_progress
 from understudy.text import did_you_mean
 from understudy.user_folders import cache_folder
 
-__all__ = ["DEFAULT_MODEL", "KNOWN", "KnownModel", "LocalModel", "find_model", "installed_model", "local_models",
-           "models_folder", "pull", "remove"]  # fmt: skip
+__all__ = ["DEFAULT_MODEL", "KNOWN", "SUGGESTED", "KnownModel", "LocalModel", "SuggestedModel", "find_model",
+           "installed_model", "local_models", "models_folder", "pull", "remove"]  # fmt: skip
 
 HUB = "hub:"
 HUB_URL = "https://huggingface.co"
@@ -60,6 +60,28 @@ KNOWN = {
         ),
     )
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedModel:
+    """A model of the hub that talks better than the default, with what it takes.
+
+    `memory_gb` is calculated: the file, the cache of 8,192 tokens, and 0.3 GB.
+    """
+
+    name: str
+    disk_gb: float
+    memory_gb: float
+    licence: str
+
+
+SUGGESTED = (
+    SuggestedModel("hub:Qwen/Qwen2.5-1.5B-Instruct-GGUF/qwen2.5-1.5b-instruct-q4_k_m.gguf", 1.1, 1.7, "Apache-2.0"),
+    SuggestedModel(
+        "hub:bartowski/Llama-3.2-3B-Instruct-GGUF/Llama-3.2-3B-Instruct-Q4_K_M.gguf", 2.0, 3.3, "Llama 3.2 Community"
+    ),
+    SuggestedModel("hub:bartowski/Qwen2.5-7B-Instruct-GGUF/Qwen2.5-7B-Instruct-Q4_K_M.gguf", 4.7, 5.5, "Apache-2.0"),
+)
 
 
 @dataclass(frozen=True, slots=True)

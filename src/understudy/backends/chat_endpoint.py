@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from itertools import chain
@@ -19,7 +19,7 @@ from understudy.backends.models_file import LLMSettings
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling
 
-__all__ = ["Cancelled", "ChatEndpoint"]
+__all__ = ["PATH", "Cancelled", "ChatEndpoint", "request_body"]
 
 PATH = "/chat/completions"
 LARGEST_ANSWER = 32 * 1024 * 1024
@@ -101,32 +101,10 @@ class ChatEndpoint:
         return headers if self._settings.key is None else {**headers, "Authorization": f"Bearer {self._settings.key}"}
 
     def _body(self, messages: Sequence[ChatMessage], sampling: Sampling) -> bytes:
-        settings = self._settings
-        limit = settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens
-        optional: dict[str, Any] = {
-            "stream_options": {"include_usage": True},
-            "temperature": settings.temperature if sampling.temperature is None else sampling.temperature,
-            "top_p": settings.top_p if sampling.top_p is None else sampling.top_p,
-            "max_tokens": limit,
-            "max_completion_tokens": limit if "max_tokens" in self._refused_fields else None,
-            "stop": list(sampling.stop) or None,
-            "seed": sampling.seed,
-            "n": sampling.n if sampling.n > 1 else None,
-            "logprobs": True if settings.logprobs else None,
-        }
-        return json.dumps(
-            {
-                **settings.extra,
-                "model": settings.model,
-                "messages": [{"role": message.role, "content": message.content} for message in messages],
-                "stream": True,
-                **{
-                    field: value
-                    for field, value in optional.items()
-                    if value is not None and field not in self._refused_fields
-                },
-            }
-        ).encode("ascii")
+        body = request_body(self._settings, messages, sampling, self._refused_fields) | {"stream": True}
+        if "stream_options" not in self._refused_fields:
+            body["stream_options"] = {"include_usage": True}
+        return json.dumps(body).encode("ascii")
 
     def _documents(self, exchange: HttpExchange) -> Iterator[tuple[Any, bool]]:
         """The documents of a response; with each, whether it is a whole answer: not every server can stream."""
@@ -199,3 +177,26 @@ class ChatEndpoint:
         except (OSError, HTTPException):
             pass  # the status is what counts
         return self._failures.status(response.status, response.headers, body.decode("utf-8", "replace"))
+
+
+def request_body(
+    settings: LLMSettings, messages: Sequence[ChatMessage], sampling: Sampling, refused_fields: Collection[str] = ()
+) -> dict[str, Any]:
+    """A request for completions that are sent whole, without the fields that a model is known to refuse."""
+    limit = settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens
+    optional: dict[str, Any] = {
+        "temperature": settings.temperature if sampling.temperature is None else sampling.temperature,
+        "top_p": settings.top_p if sampling.top_p is None else sampling.top_p,
+        "max_tokens": limit,
+        "max_completion_tokens": limit if "max_tokens" in refused_fields else None,
+        "stop": list(sampling.stop) or None,
+        "seed": sampling.seed,
+        "n": sampling.n if sampling.n > 1 else None,
+        "logprobs": True if settings.logprobs else None,
+    }
+    return {
+        **settings.extra,
+        "model": settings.model,
+        "messages": [{"role": message.role, "content": message.content} for message in messages],
+        **{field: value for field, value in optional.items() if value is not None and field not in refused_fields},
+    }

@@ -11,12 +11,11 @@ from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from math import ceil
 from threading import Event
 from time import monotonic
 
 from understudy.backends.answers import CompletionResponse
-from understudy.backends.backend import Completion
+from understudy.backends.backend import Completion, estimate_tokens
 from understudy.backends.chat_endpoint import Cancelled, ChatEndpoint
 from understudy.backends.failures import OPTIONAL_FIELDS, Failure
 from understudy.backends.models_file import LLMSettings
@@ -29,9 +28,6 @@ __all__ = ["OpenAIBackend"]
 CONCURRENCY = 8  # requests of one complete() at a time
 LONGEST_PAUSE_S = 20.0  # a server that asks for more is not waited for
 LONGEST_BACKOFF_S = 8.0
-CHARACTERS_PER_TOKEN = 4
-FIRST_WIDE = "\u2e80"  # from here on the scripts of East Asia, whose characters are about a token each
-LENGTH = ("length", "max_tokens")
 
 
 class OpenAIBackend:
@@ -54,9 +50,7 @@ class OpenAIBackend:
         return f"OpenAIBackend({self.name!r}, {self._endpoint.url!r})"
 
     def count_tokens(self, text: str) -> int:
-        """An estimate: four characters a token, East Asian ones one each."""
-        wide = 0 if text.isascii() else sum(character >= FIRST_WIDE for character in text)
-        return wide + ceil((len(text) - wide) / CHARACTERS_PER_TOKEN)
+        return estimate_tokens(text)
 
     def stream(
         self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation | None = None
@@ -153,7 +147,7 @@ class OpenAIBackend:
         choices = [choice for _, choice in sorted(answer.choices.items()) if choice.text.strip()]
         completions = list[Completion]()
         for choice in choices:
-            reason = "length" if choice.finish_reason in LENGTH else "stop"
+            reason = "length" if choice.is_cut else "stop"
             completion = Completion(
                 choice.text,
                 "cancelled" if is_cancelled and not choice.finish_reason else reason,

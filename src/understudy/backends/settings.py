@@ -38,12 +38,14 @@ __all__ = [
     "find_local_servers",
     "is_set_up",
     "llm_settings",
+    "model_settings",
     "server_settings",
 ]
 
 URL, MODEL, KEY = "UNDERSTUDY_LLM_URL", "UNDERSTUDY_LLM_MODEL", "UNDERSTUDY_LLM_KEY"
 OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
+NO_MODEL = "your-model"  # where none is named: for answers that are not got by the model's name
 LOCAL_SERVERS = (  # their default addresses
     "http://127.0.0.1:11434/v1",  # Ollama
     "http://127.0.0.1:8080/v1",  # llama.cpp
@@ -94,6 +96,15 @@ def llm_settings(name_or_model: str | None = None) -> LLMSettings:
     if _variable(OPENAI_KEY) or _variable(OPENAI_URL):
         return _settings(name_or_model, _variable(OPENAI_URL) or OPENAI, OPENAI_URL, name_or_model, OPENAI_KEY)
     raise BackendError(f"no server is set up for 'llm:{name_or_model}': {HOW_TO.format(path=file.path)}")
+
+
+def model_settings() -> LLMSettings:
+    """What is set up of the default model, for requests that are not sent from here: no server, and no key."""
+    file, model = load_models_file(), _variable(MODEL)
+    entry = file.find(model) if model else file.default
+    if entry is not None:
+        return replace(entry.settings, url="", key=None)
+    return LLMSettings(model or NO_MODEL, "", model or NO_MODEL)
 
 
 def server_settings(url: str) -> LLMSettings:

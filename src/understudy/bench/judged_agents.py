@@ -20,6 +20,7 @@ import numpy as np
 
 from understudy.agents import AGENTS, agent_named
 from understudy.bench.items import sha256
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.dialogue import Agent, BatchLanguageModel, Example, LanguageModel, Ranker, Situation, Turn
 from understudy.errors import AgentError
 from understudy.lexical import TfIdf
@@ -99,11 +100,14 @@ def scores_of(
     if cached is not None and cached.is_file():
         return _unpacked(cached)
     scores: Scores = []
+    missing = MissingAnswers()
     for start in range(0, len(questions), BATCH):
         batch = questions[start : start + BATCH]
-        for example, row in zip(batch, _asked(judged.agent, batch), strict=True):
-            scores.append(_checked(judged.name, example, row))
-        watch(judged.name, len(scores), len(questions))
+        with missing:
+            for example, row in zip(batch, _asked(judged.agent, batch), strict=True):
+                scores.append(_checked(judged.name, example, row))
+        watch(judged.name, start + len(batch), len(questions))
+    missing.check()
     if cached is not None:
         cached.parent.mkdir(parents=True, exist_ok=True)
         _pack(cached, scores)
@@ -124,8 +128,12 @@ def _asked(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]]
         for example in batch:
             yield [fmean(agent.log_probs(example.situation, example.history, text)) for text in example.candidates]
     else:
+        missing, replies = MissingAnswers(), list[str]()
         for example in batch:
-            yield reply_scores(example, cast(Agent, agent).reply(example.situation, example.history).text)
+            with missing:
+                replies.append(cast(Agent, agent).reply(example.situation, example.history).text)
+        missing.check()
+        yield from map(reply_scores, batch, replies)
 
 
 def reply_scores(example: Example, reply: str) -> list[float]:

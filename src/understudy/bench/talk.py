@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.dialogue import USER_NAME, Agent, Reply, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import AgentError, InputError
 from understudy.metrics.statistics import RESAMPLES, interval, wilson
@@ -103,15 +104,18 @@ def bench_talk(
     names = _names_of(probes)
     named = [(names[index], probes[index]) for index in indices]
     results: list[ProbeResult] = []
-    total = len(agents) * len(named) * repeats
+    total, put = len(agents) * len(named) * repeats, 0
+    missing = MissingAnswers()
     for label, agent in agents.items():
         for name, probe in named:
             situation = situation_at(story, probe.who, probe.at, probe.facing)
             for repeat in range(repeats):
-                progress(label, len(results), total)
-                results.append(
-                    _put(f"{name}.{repeat} {probe.who}: {probe.ask}", label, agent, probe, situation, seed + repeat)
-                )
+                progress(label, put, total)
+                put += 1
+                with missing:
+                    item = f"{name}.{repeat} {probe.who}: {probe.ask}"
+                    results.append(_put(item, label, agent, probe, situation, seed + repeat))
+    missing.check()
     rows = [row for label in agents for row in _rows([each for each in results if each.agent == label], label, seed)]
     items = [
         each for label in agents for each in _items([result for result in results if result.agent == label], label)

@@ -1,7 +1,7 @@
 """The command line: parse, call one function, show. A command ends with
 
     0     done
-    1     an error of ours, said on stderr with what to do
+    1     an error of ours, or answers that are still to come: said on stderr with what to do
     2     the command was not understood
     130   stopped by Ctrl-C, with nothing half-written
 
@@ -61,7 +61,7 @@ from understudy.cli.train_causal import average, causal
 from understudy.cli.train_guesser import guesser
 from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
-from understudy.errors import UnderstudyError
+from understudy.errors import MissingAnswer, UnderstudyError
 
 __all__ = ["main", "understudy"]
 
@@ -88,6 +88,11 @@ class Commands(click.Group):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
+        except MissingAnswer as error:
+            from understudy.backends.batch_files import write_requests
+
+            click.echo(clean(write_requests(error.requests)), err=True)
+            ctx.exit(1)
         except UnderstudyError as error:
             raise click.ClickException(clean(str(error))) from error
         except BrokenPipeError:

@@ -17,6 +17,7 @@ from understudy.cards import (
     read_charx,
     write_card,
 )
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     at_option,
@@ -26,7 +27,6 @@ from understudy.cli.options import (
     json_option,
     story_argument,
 )
-from understudy.cli.progress import read_showing
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
 from understudy.dialogue import situation_at
 from understudy.export import card_at
@@ -78,7 +78,7 @@ def card(
         exported = read_card(Path(story))
         own_picture, assets = _belongings(Path(story), output)
     else:
-        opened = read_showing(story, annotated=annotated)
+        opened = read_with_people(story, annotated)
         situation = situation_at(opened, name, at, facing)
         who = situation.persona.name
         exported = card_at(situation, opened.title, int(spec) if spec else None, card_from_text(opened.card(who)))

@@ -17,6 +17,7 @@ from rich.text import Text
 from understudy.agents import draws_on_lines
 from understudy.cards import greetings_for, read_lore
 from understudy.cli.conversation import Conversation
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     agent_option,
     annotated_option,
@@ -30,7 +31,6 @@ from understudy.cli.options import (
     story_argument,
     with_rules,
 )
-from understudy.cli.progress import read_showing
 from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.dialogue import (
@@ -41,7 +41,7 @@ from understudy.dialogue import (
     StreamingAgent,
 )
 from understudy.documents import reply_document
-from understudy.errors import StoryError, UnderstudyError
+from understudy.errors import MissingAnswer, StoryError, UnderstudyError
 from understudy.people.memory import open_memory
 from understudy.people.remembering import RememberedChat, remembered_person
 from understudy.story import Moment
@@ -116,7 +116,7 @@ def chat(
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
         opened_stories: list[Story] = []
         reply_agent = load_reply_agent(agent, candidates, lambda _: opened_stories)
-        opened = read_showing(story, annotated=annotated)
+        opened = read_with_people(story, annotated)
         opened_stories.append(opened)
         filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
         entries = tuple(entry for file in lore for entry in read_lore(file))
@@ -233,6 +233,8 @@ class ChatPrompt:
                 self._note(f"There is no {command}. What there is:\n{COMMANDS}")
             elif typed:
                 self.say(typed, spoken=self.out.is_terminal)
+        except MissingAnswer:
+            raise
         except UnderstudyError as error:
             self._note(str(error))
         except KeyboardInterrupt:

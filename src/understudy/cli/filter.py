@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import annotated_option, at_option, facing_option, json_option
-from understudy.cli.progress import read_showing, working
+from understudy.cli.progress import working
 from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
 from understudy.cli.utterances import store_option
 from understudy.dialogue import situation_at
@@ -97,7 +98,7 @@ def filter_(
 
     parsed = [Rule.parse(rule) for rule in rules]
     _check_plot_path(plot, file, labelled)
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     grounds = MetricContext(opened, situation, author=True)
     names = dict.fromkeys((*(rule.metric for rule in parsed), *([] if metric is None else [metric])))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.guess_tables import print_guess, print_voices
 from understudy.cli.options import annotated_option, json_option, listed, names_option, seed_option, story_argument
-from understudy.cli.progress import read_showing, watching, working
+from understudy.cli.progress import watching, working
 from understudy.cli.show import (
     Screen,
     clean,
@@ -71,7 +72,7 @@ def guess(
     from understudy.guessing.story import GuessSettings, guess_later, guess_scene
 
     settings = GuessSettings(_guesser(listed(models), names, assigned, together), most, names, seed)
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     if scene is not None:
         with working("Learning from what came before"):
             document = guess_scene(opened, scene, settings)
@@ -148,7 +149,7 @@ def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_jso
     from understudy.guessing.story import GuessSettings
     from understudy.guessing.voices import voices_of
 
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     with watching() as watch:
         document = voices_of(opened, GuessSettings(most=most, seed=seed), watch)
     if as_json:

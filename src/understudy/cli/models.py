@@ -24,6 +24,8 @@ MISSING = "needs pip install 'understudy[local]'"
 def models(ctx: click.Context, as_json: bool) -> None:
     """Language models: in this process (`local`), and behind a server (`llm`), set up or answering on this machine.
 
+    Every other model can be asked through files: `--agent batch:FOLDER` writes the requests, and reads the answers.
+
     \b
     Examples:
         understudy models
@@ -33,6 +35,8 @@ def models(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
+    from understudy.backends.catalog import SUGGESTED, installed_model
+
     with working("Looking for models"):
         rows = [*_local_rows(), *_llm_rows()]
     if as_json:
@@ -41,6 +45,11 @@ def models(ctx: click.Context, as_json: bool) -> None:
     shown = [(row["name"], row["backend"], "yes" if row["ready"] else "no", row["where"]) for row in rows]
     columns = [("name", {}), ("back end", {}), ("ready", {}), ("where", {"overflow": "fold"})]
     screen().print(table(columns, shown))
+    if suggested := [model for model in SUGGESTED if installed_model(model.name) is None]:
+        click.echo("Larger models talk better. One command fetches one (disk, memory, licence):")
+    for model in suggested:
+        click.echo(f"  understudy models pull {model.name}")
+        click.echo(f"      {model.disk_gb:.1f} GB, {model.memory_gb:.1f} GB, {model.licence}")
 
 
 @models.command()

@@ -51,7 +51,7 @@ annotated_option = click.option(
 DEFAULT_AGENT = "auto"
 agent_option = click.option(
     "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True, envvar="UNDERSTUDY_AGENT",
-    help="Reply agent: a name, llm:MODEL, local:MODEL, guarded:AGENT, a model folder, or module:factory.",
+    help="Reply agent: a name, llm:MODEL, local:MODEL, batch:FOLDER, guarded:AGENT, a model folder, or module:factory.",
 )  # fmt: skip
 rule_option = click.option(
     "--rule", "rules", multiple=True, metavar="RULE",

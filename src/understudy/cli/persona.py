@@ -6,6 +6,7 @@ import click
 from rich.text import Text
 
 from understudy.cli.chart import print_affection
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     at_option,
@@ -14,7 +15,6 @@ from understudy.cli.options import (
     name_argument,
     story_argument,
 )
-from understudy.cli.progress import read_showing
 from understudy.cli.show import (
     Screen,
     clean,
@@ -66,7 +66,7 @@ def persona(
         understudy persona demo Zita --at 2.3
         understudy persona demo Zita --at 2.3 --facing Benedek --json
     """
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     felt = felt_towards(opened, situation.persona.name, situation.persona.moment) if author else ()
     if as_json:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     at_option,
@@ -15,7 +16,6 @@ from understudy.cli.options import (
     name_argument,
     story_argument,
 )
-from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
 from understudy.errors import AgentError, MissingExtra
@@ -48,11 +48,14 @@ class Prompting(Protocol):
     "--budget", type=click.IntRange(min=1), metavar="TOKENS",
     help=f"Without --agent: how long it may be.  [default: {', '.join(f'{BUDGET[each]} ({each})' for each in STYLES)}]",
 )  # fmt: skip
+@click.option(
+    "--title", "has_title", is_flag=True, help="Without --agent: tell the story's title, which invites reciting it."
+)
 @annotated_option
 @json_option
 def prompt(
     story: str, name: str, at: str, facing: str | None, messages: tuple[str, ...], agent: str | None, style: str,
-    budget: int | None, annotated: bool, as_json: bool,
+    budget: int | None, has_title: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """The prompt from which a language model would answer as a character: its messages, sections and tokens.
 
@@ -64,11 +67,11 @@ def prompt(
         understudy prompt demo Zita --at 2.3 --facing Benedek --say "Who?"
         understudy prompt demo Zita --say "Who are you?" --style compact
     """
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     speaker = situation.faced.name if situation.faced else USER_NAME
     history = [Turn(speaker, message) for message in messages]
-    built = _of_agent(agent, situation, history) if agent else _of_style(style, budget, situation, history)
+    built = _of_agent(agent, situation, history) if agent else _of_style(style, budget, situation, history, has_title)
     if as_json:
         print_json(_document(built))
     else:
@@ -90,10 +93,13 @@ def _of_agent(spec: str, situation: Situation, history: list[Turn]) -> Prompt:
     return agent.prompt(situation, history)
 
 
-def _of_style(style: str, budget: int | None, situation: Situation, history: list[Turn]) -> Prompt:
+def _of_style(
+    style: str, budget: int | None, situation: Situation, history: list[Turn], has_title: bool = False
+) -> Prompt:
     from understudy.agents.recall import Recall
 
-    return build_prompt(situation, history, Recall().recall(situation, history), budget, style=style)
+    recalled = Recall().recall(situation, history)
+    return build_prompt(situation, history, recalled, budget, style=style, has_title=has_title)
 
 
 def _document(built: Prompt) -> dict[str, Any]:

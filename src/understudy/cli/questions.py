@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     existing_refused,
@@ -17,7 +18,7 @@ from understudy.cli.options import (
     seed_option,
     story_argument,
 )
-from understudy.cli.progress import read_showing, watching
+from understudy.cli.progress import watching
 from understudy.cli.show import Column, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import InputError
 from understudy.readers import sources_of
@@ -83,7 +84,7 @@ def questions(
     existing_refused(output, force, sources_of(story)[0])
     if not output.absolute().parent.is_dir():
         raise InputError("cannot be written: there is no such folder", output)
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     characters = characters_asked(opened, listed(names), most)
     moments = (opened.moment(within) if within else None, opened.moment(until) if until else None)
     lines = sampled(list(reply_lines(opened, characters, turns, *moments)), limit, seed)

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from understudy import __version__
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import annotated_option, at_option, facing_option, force_option, json_option
-from understudy.cli.progress import read_showing, working
+from understudy.cli.progress import working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
 from understudy.dialogue import Score, situation_at
 from understudy.errors import InputError
@@ -94,7 +95,7 @@ def score(
     of_sets = tuple(metric for metric in names if metric in SETS)
     of_lines = tuple(metric for metric in names if metric not in SETS)
     _refuse(of_lines, of_sets, file, output, engine, model, labelled)
-    opened = read_showing(story, annotated=annotated)
+    opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     persona = situation.persona
     rows: list[Row] = []

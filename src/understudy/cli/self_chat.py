@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.options import json_option, listed, load_reply_agent, seed_option
-from understudy.cli.progress import read_showing, watching
+from understudy.cli.progress import watching
 from understudy.cli.show import clean, indented, print_json, screen
 from understudy.errors import InputError
 
@@ -87,7 +88,7 @@ def self_chat(
         pair = listed([who or ""])
         if len(pair) != 2 or HUMAN in names:
             raise click.UsageError("--story needs --who NAME,NAME, two characters, and an agent for each of them")
-        opened.append(read_showing(story))
+        opened.append(read_with_people(story))
         seatings = story_seatings(opened[0], (pair[0], pair[1]), at, chats, seed)
         files: list[Path] = []
         about = {"story": opened[0].title, "digest": story_digest(opened[0]), "who": pair, "at": list(at)}

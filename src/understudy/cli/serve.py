@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from understudy.cli.found_people import read_with_people
 from understudy.cli.listening import browsable, key_in, listen, open_when_up
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
-from understudy.cli.progress import read_showing
 from understudy.cli.show import clean
 from understudy.cli.utterances import database_option, opened_store, store_option_for
 from understudy.errors import InputError, MissingExtra, UnderstudyError
@@ -139,7 +139,13 @@ def serve(
             filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
             context = stack.enter_context(
                 AppContext.open(
-                    registry, filtered, folder, utterances=lines, story_paths=paths, database_address=database
+                    registry,
+                    filtered,
+                    folder,
+                    utterances=lines,
+                    story_paths=paths,
+                    database_address=database,
+                    looks_for_people=not annotated,
                 )
             )
             if processes == 1:
@@ -214,7 +220,7 @@ def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, St
     opened: dict[str, Story] = {}
     paths: dict[str, Path] = {}
     for what in dict.fromkeys(stories):
-        story = read_showing(what, annotated=annotated)
+        story = read_with_people(what, annotated)
         name = what if what in EMBEDDED else _slug(Path(what).absolute().stem) or _slug(story.title) or "story"
         number, free = 2, name
         while free in opened:

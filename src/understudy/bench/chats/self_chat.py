@@ -6,6 +6,7 @@ A replayed person says what they said in the dialogue that the profiles are from
 Chats are appended to a file of JSON lines (see `records`), each when it is over. Beside it stands FILE.manifest.json:
 which agents, data, seed and settings. A run that was stopped goes on where it was, and one with other settings is
 refused. Nothing is drawn at random but which profiles, so the same run gives the same chats where the agents do.
+Where answers of an agent are still to come in files, every chat is held as far as it goes, and no further.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from understudy.bench.chats.seatings import Seating
 from understudy.bench.generation import prompt_of
 from understudy.bench.items import manifest_of
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.dialogue import USER_NAME, Agent, Example, Situation, Turn
 from understudy.errors import AgentError, InputError
 from understudy.progress import Progress, ignore_progress
@@ -51,13 +53,17 @@ def hold_chats(
         out.unlink(missing_ok=True)
     finished = _finished_chats(out, manifest)
     manifest_path(out).write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    missing = MissingAnswers()
     with out.open("a", encoding="utf-8") as file:
         for done, seating in enumerate(seatings, 1):
             if seating.id not in finished:
-                record = hold_chat(speakers, seating, turns, given)
-                file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
-                file.flush()
+                with missing:
+                    record = hold_chat(speakers, seating, turns, given)
+                    if not missing:  # else it is held again by a later run, and the file keeps the order of the chats
+                        file.write(json.dumps(record.document(), ensure_ascii=False) + "\n")
+                        file.flush()
             progress("Chatting", done, len(seatings))
+    missing.check()
     return {"chats": len(seatings), "new": len(seatings) - len(finished), "file": str(out), "manifest": manifest}
 
 

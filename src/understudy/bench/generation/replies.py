@@ -15,6 +15,7 @@ from pathlib import Path
 from understudy.agents.writer import WriterAgent
 from understudy.bench.generation.answer_log import answer_log
 from understudy.bench.judged_agents import JudgedAgent
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.dialogue import Agent, BatchAgent, Example
 from understudy.errors import AgentError
 from understudy.progress import Progress, ignore_progress
@@ -46,6 +47,8 @@ def replies_of(
 
     `cache` is a folder in which replies are written down as they come, so that a stopped run goes on; questions that
     the agent failed on are asked again by the next run. An agent that failed several times in a row is asked no more.
+
+    :raises MissingAnswer: answers are still to come in files; all questions have been asked.
     """
     agent = judged.agent
     if not isinstance(agent, Agent):
@@ -54,10 +57,13 @@ def replies_of(
     missing = [example for example in examples if example.name not in log.records]
     failed: dict[str, str] = {}
     in_a_row, reason = 0, ""
+    unanswered = MissingAnswers()
     for start in range(0, len(missing), BATCH):
         if in_a_row >= FAILURES:
             break
-        for example, answer in _asked(agent, missing[start : start + BATCH]):
+        for example, answer in _asked(agent, missing[start : start + BATCH], unanswered):
+            if answer is None:
+                continue
             if isinstance(answer, AgentError):
                 in_a_row, reason = in_a_row + 1, str(answer)
                 failed[example.name] = reason
@@ -67,6 +73,7 @@ def replies_of(
                 in_a_row = 0
                 log.add([{"item": example.name, "text": answer}])
             progress(judged.name, len(log.records) + len(failed), len(examples))
+    unanswered.check()
     if not log.records and failed:
         raise AgentError(reason)
     texts = {name: str(record["text"]) for name, record in log.records.items()}
@@ -78,7 +85,9 @@ def replies_of(
     ]
 
 
-def _asked(agent: Agent, batch: Sequence[Example]) -> Iterator[tuple[Example, str | AgentError]]:
+def _asked(
+    agent: Agent, batch: Sequence[Example], unanswered: MissingAnswers
+) -> Iterator[tuple[Example, str | AgentError | None]]:
     if isinstance(agent, BatchAgent):
         try:
             replies = agent.reply_many([(example.situation, example.history) for example in batch])
@@ -93,17 +102,19 @@ def _asked(agent: Agent, batch: Sequence[Example]) -> Iterator[tuple[Example, st
             return
     if getattr(agent, "waits", False):  # for a server, which answers several at once
         with ThreadPoolExecutor(CONCURRENCY) as pool:
-            yield from zip(batch, pool.map(partial(_answer, agent), batch))
+            yield from zip(batch, pool.map(partial(_answer, agent, unanswered), batch))
         return
     for example in batch:
-        yield example, _answer(agent, example)
+        yield example, _answer(agent, unanswered, example)
 
 
-def _answer(agent: Agent, example: Example) -> str | AgentError:
-    try:
-        return agent.reply(example.situation, example.history).text
-    except AgentError as error:
-        return error
+def _answer(agent: Agent, unanswered: MissingAnswers, example: Example) -> str | AgentError | None:
+    with unanswered:
+        try:
+            return agent.reply(example.situation, example.history).text
+        except AgentError as error:
+            return error
+    return None
 
 
 def prompt_of(agent: object, example: Example) -> list[dict[str, str]] | None:

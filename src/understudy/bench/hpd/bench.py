@@ -45,6 +45,7 @@ from understudy.bench.hpd.sessions import (
 from understudy.bench.hpd.writing import judge_writing
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.judged_agents import JudgedAgent, judged_agent, scores_of
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.bench.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
 from understudy.dialogue import Example
 from understudy.errors import InputError, MissingExtra
@@ -85,6 +86,7 @@ class _Results:
     items: list[Items] = field(default_factory=list)
     mistakes: list[Row] = field(default_factory=list)
     files: dict[str, Row] = field(default_factory=dict)
+    missing: MissingAnswers = field(default_factory=MissingAnswers)
 
 
 def bench_hpd(
@@ -124,8 +126,10 @@ def bench_hpd(
         if generation:
             questions = {text: [withhold(example, text) for example in examples] for text in wanted}
             agents_asked = [agent for agent in others.values() if isinstance(agent, JudgedAgent)]
-            written.append(judge_writing(path, agents_asked, questions, seed, progress, cache, replies))
-            results.rows += written[-1].rows
+            with results.missing:
+                written.append(judge_writing(path, agents_asked, questions, seed, progress, cache, replies))
+                results.rows += written[-1].rows
+    results.missing.check()
     items = _joined([*results.items, *(item for each in written for item in each.items)])
     results.rows += what_parts_add(items, (*COMPARED, *PAIRED), seed)
     paper = hpd_ranking_rows() + (hpd_paper_rows() if generation else [])
@@ -182,7 +186,11 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
             begun = time.perf_counter()
             if agent in FITTED_AGENTS:
                 what["judged_by"] = setting.fitted_on
-            scores = fitting.scores(agent) if agent in FITTED_AGENTS else _asked(setting, agent, given, asked)
+            scores: list[Scores] | str | None = None
+            with results.missing:
+                scores = fitting.scores(agent) if agent in FITTED_AGENTS else _asked(setting, agent, given, asked)
+            if scores is None:
+                continue
             if isinstance(scores, str):
                 results.rows += unranked_rows(what, scores)
                 continue

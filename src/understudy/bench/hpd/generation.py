@@ -44,6 +44,7 @@ from understudy.bench.generation.rows import Figure, Row, figure_row
 from understudy.bench.hpd.parts import parts_of
 from understudy.bench.items import Items
 from understudy.bench.judged_agents import JudgedAgent
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.bench.published import hpd_generation_figure
 from understudy.dialogue import Example
 from understudy.encoding import shared_encoder
@@ -100,17 +101,19 @@ def judge_generation(
     ranks. `encode` is the encoder of MAUVE, by default the shipped one.
     """
     features = _Remembered(encode or shared_encoder().encode)
-    result = HpdGeneration()
+    result, missing = HpdGeneration(), MissingAnswers()
     for agent in judged:
         for given, examples in questions.items():
-            answers = _ask(agent, examples, replies, _on(progress, given), cache)
-            what = {"agent": agent.name, "given": given}
-            marks = _marks(answers)
-            result.items.append(Items(what, [example.name for example in examples], [], marks))
-            result.rows += _rows(agent, what, answers, seed, features)
-            result.samples += [what | row for row in _sample(answers)]
+            with missing:
+                answers = _ask(agent, examples, replies, _on(progress, given), cache)
+                what = {"agent": agent.name, "given": given}
+                marks = _marks(answers)
+                result.items.append(Items(what, [example.name for example in examples], [], marks))
+                result.rows += _rows(agent, what, answers, seed, features)
+                result.samples += [what | row for row in _sample(answers)]
         if (prompt := prompt_of(agent.agent, next(iter(questions.values()))[0])) is not None:
             result.prompts[agent.name] = prompt
+    missing.check()
     return result
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from understudy import __version__
 from understudy.agents.reply_lines import ReplyLine, StoryQuestion, question_at
 from understudy.bench.hpd.proposals import Proposal, negatives_of, propose, usable_proposals
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.errors import Dead, InputError, StoryError, Unborn
 from understudy.export.hpd import Positions, session_document
 from understudy.people.draft import story_fingerprint
@@ -73,6 +74,7 @@ def write_questions(
     positions = Positions.of(story)
     sessions: dict[str, Any] = {}
     left_out: Counter[str] = Counter()
+    missing = MissingAnswers()
     for number, line in enumerate(lines):
         progress(line.who, number, len(lines))
         try:
@@ -80,7 +82,10 @@ def write_questions(
         except StoryError as error:
             left_out[REASONS.get(type(error), NOT_THERE)] += 1
             continue
-        proposed = {name: cache.proposals(name, agent, question) for name, agent in agents.items()}
+        proposed: dict[str, list[str]] = {}
+        for name, agent in agents.items():
+            with missing:
+                proposed[name] = cache.proposals(name, agent, question)
         usable = usable_proposals(proposed, question)
         negatives = negatives_of(usable, random.Random(f"{seed} {line.name}"))  # noqa: S311
         if len(negatives) < LEAST:
@@ -88,6 +93,7 @@ def write_questions(
             continue
         position = positions.at(line.scene)
         sessions[line.name] = _session(story, question, position, usable, negatives, seed)
+    missing.check()
     progress("Writing", len(lines), len(lines))
     if not sessions:
         reasons = "; ".join(f"{count} times: {reason}" for reason, count in left_out.most_common(3))

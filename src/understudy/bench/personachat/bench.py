@@ -39,6 +39,7 @@ from understudy.bench.generation.reply_metrics import NO_REPLIES
 from understudy.bench.generation.rows import figure_row
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.bench.judged_agents import JudgedAgent, judged_agent, reply_scores, scores_of
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.bench.personachat.cases import first_replies, worst_mistakes
 from understudy.bench.personachat.questions import files_of, questions_in, sampled
 from understudy.bench.published import PAPER_IS, personachat_figure
@@ -82,13 +83,18 @@ def bench_personachat(
     items: list[Items] = []
     by_condition: dict[str, Row] = {}
     prompts: dict[str, Row] = {}
+    missing = MissingAnswers()
     for condition, path in files.items():
         questions = questions_in(path, condition, limit, seed)
         sizes = sorted({len(example.candidates) for example in questions.examples})
         by_condition[condition] = {"n": len(questions.examples), "candidates": sizes, "drawn": questions.drawn}
         for agent in judged:
             begun = time.perf_counter()
-            answers = _ask(agent, questions.examples, replies, seed, _on(progress, condition), cache, training)
+            answers: _Answers | None = None
+            with missing:
+                answers = _ask(agent, questions.examples, replies, seed, _on(progress, condition), cache, training)
+            if answers is None:
+                continue
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
             result = _items(agent, condition, answers)
             items.append(result)
@@ -104,6 +110,7 @@ def bench_personachat(
             ]
             if agent.name not in prompts and (prompt := prompt_of(agent.agent, questions.examples[0])) is not None:
                 prompts[agent.name] = {"prompt": prompt}
+    missing.check()
     settings = {"split": split, "paper": PAPER_IS, "resamples": RESAMPLES, "swaps": SWAPS, "conditions": by_condition}
     settings["word_weights"] = None if training is None else training.name
     settings["replies"] = replies
