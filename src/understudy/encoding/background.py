@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from understudy.encoding.sequences import Encoder, Floats
 
-__all__ = ["BACKGROUND", "BackgroundQueue", "TextVectors", "encoding_at_once"]
+__all__ = ["AT_ONCE", "BACKGROUND", "BackgroundQueue", "TextVectors", "encoding_at_once"]
 
 AT_ONCE = 512  # texts that are not worth a thread
 BATCH = 128  # texts between two checks whether to pause or to stop

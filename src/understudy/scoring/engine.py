@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["score_files"]
 
 TRIES = 3  # without a part done, or to join a cluster
-CLIENT_FAILED = "Starting Ray client server failed"  # now and then it does, for no fault of ours
+CLIENT_FAILED = "Initialization failure from server"  # now and then it fails to start a client, for no fault of ours
 SETTINGS = {
     "DAFT_PROGRESS_BAR": "0",
     "OMP_NUM_THREADS": "1",  # there is a worker for each core already

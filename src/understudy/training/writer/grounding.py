@@ -10,9 +10,10 @@ import re
 
 from understudy.agents.passages import terms
 from understudy.prompting import PromptContents
+from understudy.text import sentences
 from understudy.training.writer.tables import names
 
-__all__ = ["bearing", "content", "first_sentences", "grounded", "sentences", "support"]
+__all__ = ["bearing", "content", "first_sentences", "grounded", "support"]
 
 WORD = re.compile(r"[a-z0-9]+(?:['-][a-z]+)*")
 NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][a-z]+\b|\b\d+\b")
@@ -21,19 +22,11 @@ COMMON = frozenset(
     "And".split()
 )
 ROUND = frozenset({"two", "three"})  # numbers that are said without being counted
-ABBREVIATION = re.compile(r"\b(Mr|Mrs|Ms|Dr|St|Messrs|Capt|Col)\.")
-SENTENCE_END = re.compile(r"(?<=[.!?])['\"]?\s+(?=[A-Z'\"])")
-FULL_STOP = "\ue000"
 
 
 def content(text: str) -> frozenset[str]:
     """The words of meaning of an English text, without their endings."""
     return terms(text, "en")
-
-
-def sentences(text: str) -> list[str]:
-    marked = ABBREVIATION.sub(rf"\1{FULL_STOP}", text)
-    return [part.replace(FULL_STOP, ".").strip() for part in SENTENCE_END.split(marked) if part.strip()]
 
 
 def first_sentences(text: str, most: int) -> str | None:

@@ -16,9 +16,10 @@ import numpy as np
 from understudy.encoding import Floats
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
+from understudy.text import sentences
 from understudy.training.writer.chats import TrainingExample
 from understudy.training.writer.corpora import NovelSpeech
-from understudy.training.writer.grounding import content, first_sentences, grounded, sentences, support
+from understudy.training.writer.grounding import content, first_sentences, grounded, support
 
 __all__ = ["ENCODED_LETTERS", "NovelExamples"]
 

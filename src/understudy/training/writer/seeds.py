@@ -23,8 +23,9 @@ from typing import TypeVar
 
 from understudy.prompting import PastExchange, PastLine, PromptContents
 from understudy.prompting.contents import ChatTurn
+from understudy.text import sentences
 from understudy.training.writer.chats import TrainingExample, near_misses
-from understudy.training.writer.grounding import bearing, content, sentences, support
+from understudy.training.writer.grounding import bearing, content, support
 from understudy.training.writer.tables import names, random_name
 
 __all__ = ["HELD_BACK", "SeedPerson", "read_seeds", "seed_examples"]
