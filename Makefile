@@ -2,14 +2,34 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fuzz setup lint clean
+# The tests start hundreds of processes: none of them compiles everything again.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test test-all quick pytest fuzz setup lint clean
 
 demo: .venv/base .venv/local
 	@$(BIN)/understudy demo
 	@printf '\nFirst: . $(BIN)/activate\n'
 
-test: .venv/dev .venv/local .venv/browser lint
-	$(BIN)/pytest -n 2
+# One more than a small machine's cores: many tests wait for a process, a browser or a database.
+WORKERS := -n 3 --dist worksteal
+
+# The linters run while the tests do.
+test: .venv/dev .venv/local .venv/browser
+	$(MAKE) -j 2 lint pytest
+
+# Also long trainings, and eight times the examples of every property: before a release.
+test-all: .venv/dev .venv/local .venv/browser
+	$(MAKE) -j 2 lint pytest PYTEST_OPTIONS=--thorough
+
+# For the inner loop: what everything else is built on.
+CORE := tests/test_*.py tests/storyfile tests/judging tests/prompting tests/readers/test_contract.py \
+	tests/agents/test_contract.py
+quick: .venv/dev .venv/local lint
+	$(BIN)/pytest $(WORKERS) $(CORE)
+
+pytest: .venv/dev .venv/local .venv/browser
+	$(BIN)/pytest $(WORKERS) $(PYTEST_OPTIONS)
 
 # Damaged and hostile files, new ones every time; FUZZ_SECONDS says for how long.
 fuzz: .venv/dev

@@ -59,6 +59,16 @@ class Plan:
         assert claim.found is not None
         return any(source < at and who in self.present_at(source) for source in claim.found.sources)
 
+    def thoughts(self, who: str, at: Moment) -> set[str]:
+        """What somebody said by a moment while nobody else was there, in scenes in which somebody had been by then."""
+        said = [entry for entry in self.lines if entry[0] < at]
+        shared = {moment.numbers[:-1] for moment, _, _, company in said if company - {who}}
+        return {
+            text
+            for moment, speaker, text, company in said
+            if speaker == who and company == {who} and moment.numbers[:-1] in shared
+        }
+
     def story(self, folder: Path) -> Story:
         source = folder / "made.txt"
         source.write_text("made up\n")

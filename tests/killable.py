@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-__all__ = ["WORDS", "server"]
+__all__ = ["WORDS", "children", "server"]
 
 WORDS = 400
 AGENT = f"""
@@ -22,6 +22,11 @@ from understudy.agents.scripted import Scripted
 def talkative():
     return Scripted(" ".join(f"reply{{reply}}word{{word}}" for word in range({WORDS})) for reply in range(9))
 """
+
+
+def children(process: subprocess.Popen[str]) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+    return [int(number) for number in listed.stdout.split()]
 
 
 @contextmanager
@@ -45,7 +50,9 @@ def server(
         for line in process.stdout:
             told += line
             if found := re.search(r"Talk on (http://[^ ]+)/ ", line):
-                with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:  # it may still be starting
+                with httpx.Client(
+                    transport=httpx.HTTPTransport(retries=8), timeout=120
+                ) as client:  # it may still be starting
                     assert client.get(f"{found[1]}/health").status_code == 200
                 yield process, found[1]
                 break

@@ -15,8 +15,11 @@ def words_of(texts: Iterable[str]) -> list[str]:
     return sorted({word for text in texts for word in text.split()})
 
 
-def tiny_model(folder: Path, kind: str, words: Iterable[str], positions: int = 32) -> Path:
-    """A folder as Hugging Face lays it out: a Llama where it is causal, a BERT where it is masked."""
+def tiny_model(folder: Path, kind: str, words: Iterable[str], positions: int = 32, spread: float = 0.02) -> Path:
+    """A folder as Hugging Face lays it out: a Llama where it is causal, a BERT where it is masked.
+
+    `spread` is the standard deviation of the weights: more of it gives adapters more to use.
+    """
     import torch
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -37,7 +40,7 @@ def tiny_model(folder: Path, kind: str, words: Iterable[str], positions: int = 3
     )
     sizes: dict[str, Any] = {
         "vocab_size": len(numbers), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 2, "max_position_embeddings": positions,
+        "num_attention_heads": 2, "max_position_embeddings": positions, "initializer_range": spread,
     }  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(7)

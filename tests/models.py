@@ -22,7 +22,7 @@ from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
-__all__ = ["TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
+__all__ = ["PLACES", "TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
 
 TRADES = {
     "clocks": "mend", "bread": "bake", "boats": "sail", "bees": "keep", "lamps": "light", "rope": "twist",

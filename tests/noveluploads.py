@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from anyio import to_thread
 
 from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, NovelCharacter, Prose
 from understudy.readers.prose import novel
 from understudy.server.uploads import service
 from understudy.server.uploads.limits import UploadLimits
-from understudy.server.uploads.reader_process import make_story
 from understudy.server.uploads.reading_jobs import OnProgress
+from uploading import read_in_thread
 
 __all__ = ["NOVEL", "NovelReadings", "read_novels_here"]
 
@@ -107,19 +105,18 @@ def _attribution(prose: Prose, index: int, called: dict[str, str]) -> Attributio
 def read_novels_here(monkeypatch: pytest.MonkeyPatch) -> NovelReadings:
     readings = NovelReadings()
 
-    async def read_here(work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "") -> bool:
+    async def read_here(
+        work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "", story: Path | None = None
+    ) -> bool:
+        if story is not None:
+            return await read_in_thread(work, limits, on_progress, form, story)
         readings.count += 1
         readings.forms.append(form)
-        loop = asyncio.get_running_loop()
-
-        def tell(message: dict[str, Any]) -> None:
-            loop.call_soon_threadsafe(on_progress, message["share"], message.get("step"))
-
         if readings.gate is not None:
             await readings.gate.wait()
         if readings.problem:
             raise InputError(readings.problem)
-        return await to_thread.run_sync(make_story, work, limits, tell, form)
+        return await read_in_thread(work, limits, on_progress, form, story)
 
     monkeypatch.setattr(novel, "find_cast", lambda _: PEOPLE)
     monkeypatch.setitem(sys.modules, "understudy.quotations.attribution", SimpleNamespace(attribute=attribute))

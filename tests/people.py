@@ -32,6 +32,9 @@ class ListPast:
         self.readings += 1
         yield from self._exchanges
 
+    def thoughts(self) -> Sequence[Line]:
+        return ()
+
 
 def exchanges(who: str, *told: tuple[str | None, str, str]) -> list[Exchange]:
     """(who spoke, what they said, what was answered), one scene each."""

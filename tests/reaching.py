@@ -50,7 +50,7 @@ def strings_in(root: object) -> Iterator[str]:
 def strings_by_query(situation: Situation) -> Iterator[str]:
     """All texts that the persona's views give, asked for everything they have."""
     past = situation.persona.past
-    yield from strings_in([*past.lines(), *past.scenes(), *past.exchanges()])
+    yield from strings_in([*past.lines(), *past.scenes(), *past.exchanges(), *past.thoughts()])
 
 
 def reachable(situation: Situation) -> set[str]:

@@ -72,9 +72,11 @@ In the yard it was dark already. Marguerite was waiting at the pump.
 TEI = """<?xml version="1.0" encoding="utf-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>The Quarrel</title></titleStmt>
 </fileDesc><profileDesc><particDesc><listPerson>
-<person xml:id="odile"><persName>Odile</persName></person>
-<person xml:id="bastien"><persName>Bastien</persName></person>
-</listPerson></particDesc></profileDesc></teiHeader><text><body>
+<person xml:id="odile" sex="FEMALE"><persName>Odile</persName></person>
+<person xml:id="bastien" sex="MALE"><persName>Bastien</persName></person>
+<listRelation><relation name="siblings" mutual="#odile #bastien"/></listRelation>
+</listPerson></particDesc></profileDesc></teiHeader><text><front><castList>
+<castItem><role>Odile,</role> <roleDesc>a pianist</roleDesc></castItem></castList></front><body>
 <div type="act" n="1"><head>ACT 1</head><div type="scene" n="1"><head>Scene 1</head>
 <stage type="entrance" who="#odile #bastien">Enter Odile and Bastien.</stage>
 <sp who="#odile"><speaker>ODILE</speaker><l>You sold the piano, Bastien.</l></sp>
@@ -456,6 +458,9 @@ SAMPLES: dict[str, Sample] = {
     "sharegpt, JSONL": ("quarrels.jsonl", lambda: _lines(SHAREGPT)),
     "messages": ("tuning.jsonl", lambda: _lines(MESSAGES)),
     "card": ("odile.json", lambda: json.dumps(CARD).encode()),
-    "card, CHARX": ("odile.charx", lambda: charx_of(card_of(CARD), portrait("Odile"), {"assets/other/a.mp3": b"la"})),
-    "card, PNG": ("odile.png", lambda: png_of(card_of(CARD))),
+    "card, CHARX": (
+        "odile.charx",
+        cache(lambda: charx_of(card_of(CARD), portrait("Odile"), {"assets/other/a.mp3": b"la"})),
+    ),
+    "card, PNG": ("odile.png", cache(lambda: png_of(card_of(CARD)))),
 }

@@ -106,7 +106,9 @@ def study_server(
             printed += line
             if line.startswith("Ctrl-C"):
                 (url,) = re.findall(r"is open: (http://[^/ ]+)/", printed)
-                with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:  # it may still be starting
+                with httpx.Client(
+                    transport=httpx.HTTPTransport(retries=8), timeout=120
+                ) as client:  # it may still be starting
                     assert client.get(f"{url}/health").status_code == 200
                 tokens = [found[1] for found in map(LINK.match, printed.splitlines()) if found]
                 yield StudyServer(process, url, tokens)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.chronology import Chronology
@@ -79,7 +79,6 @@ def test_a_word_of_many_scenes_whose_silence_before_is_no_accident(tmp_path: Pat
     assert known.knowledge_of(persona_at(story, "Ines", "2")).unknown_yet("My owls!") == []  # one scene proves nothing
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80), st.integers(1, 3))
 def test_what_a_character_said_itself_is_never_held_against_it(text: str, scene: int) -> None:
     story = read("demo-zh") if scene == 3 else read("demo")

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans, plans_with_found
@@ -16,7 +16,7 @@ from understudy.readers import read
 from understudy.story import Moment
 from understudy.storyfile.past import StoryPast
 
-thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+protected = settings(max_examples=3 * settings().max_examples)  # the one promise that is tried harder
 
 
 def standing(draw: st.DataObject, plan: Plan) -> tuple[str, Moment, str | None]:
@@ -26,7 +26,7 @@ def standing(draw: st.DataObject, plan: Plan) -> tuple[str, Moment, str | None]:
     return who, draw.draw(st.sampled_from(list(plan.moments()))), facing
 
 
-@thorough
+@protected
 @given(plan=plans() | plans_with_found(), data=st.data())
 def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     story = plan.story(tmp_path)
@@ -76,7 +76,7 @@ def test_what_the_rules_withhold_cannot_be_reached(tmp_path: Path, plan: Plan, d
     assert all(tie.of == who and tie.since <= at and tie.until is None for tie in situation.persona.relations)
 
 
-@thorough
+@protected
 @given(plan=plans_with_found(), data=st.data())
 def test_what_was_found_is_known_after_its_line_and_to_those_who_were_there(
     tmp_path: Path, plan: Plan, data: st.DataObject
@@ -108,7 +108,7 @@ def test_what_was_found_is_known_after_its_line_and_to_those_who_were_there(
     assert not any(fact.values[0] in secret for fact in plan.found_facts for secret in situation.secrets)
 
 
-@settings(thorough, max_examples=60)
+@protected
 @given(plan=plans() | plans_with_found(), data=st.data())
 def test_secrets_and_acquaintances_hold_nothing_of_the_future(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     story = plan.story(tmp_path)
@@ -138,7 +138,31 @@ def test_of_a_death_only_those_who_know_it_are_told() -> None:
     assert "thirtieth of October" in told("Danilo Reuss", "3.4")[0]
 
 
-@settings(thorough, max_examples=60)
+@protected
+@given(plan=plans(), data=st.data())
+def test_what_has_just_happened_is_what_was_witnessed_last(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
+    story = plan.story(tmp_path)
+    who, at, facing = standing(data, plan)
+    situation = situation_at(story, who, at, facing)
+    witnessed = [(moment, text) for moment, _, text, company in plan.lines if moment < at and who in company]
+    if not witnessed:
+        assert (situation.scene, situation.is_in_scene) == (None, False)
+        return
+    last, _ = witnessed[-1]
+    scene = situation.scene
+    assert scene is not None
+    assert [(line.moment, line.text) for line in scene.lines] == [
+        (moment, text) for moment, text in witnessed if moment.within(scene.moment)
+    ]
+    assert last.within(scene.moment)
+    earlier = [(moment, company) for moment, _, _, company in plan.lines if moment < at]
+    moment, company = earlier[-1]
+    assert situation.is_in_scene == (
+        at.within(scene.moment) and at != scene.moment and who in company and moment == last
+    )
+
+
+@protected
 @given(plan=plans(), data=st.data())
 def test_memory_never_holds_a_scene_the_character_was_absent_from(
     tmp_path: Path, plan: Plan, data: st.DataObject
@@ -155,7 +179,10 @@ def test_memory_never_holds_a_scene_the_character_was_absent_from(
             assert witnessed, "a scene the character was not in"
             assert set(scene.present) == set().union(*witnessed)
         own = [text for moment, speaker, text, _ in plan.lines if speaker == who and moment < at]
-        assert [line.text for line in past.lines()] == [exchange.said.text for exchange in past.exchanges()] == own
+        assert [line.text for line in past.lines()] == own
+        thoughts = plan.thoughts(who, at)
+        assert {line.text for line in past.thoughts()} == thoughts
+        assert [exchange.said.text for exchange in past.exchanges()] == [text for text in own if text not in thoughts]
         assert len(past) == len(own)
         assert [line.text for line in past.lines(last=2)] == own[-2:]
         assert list(past.scenes(last=1)) == memory[-1:]

@@ -43,7 +43,7 @@ try:
     time.sleep(3)  # libraries that report do so from a thread of their own, a little later
 finally:
     server.terminate()
-    server.wait(30)
+    server.wait(60)
 """
 COMMANDS = {
     "persona": ["persona", "demo", "Zita", "--at", "2.3", "--facing", "Benedek"],

@@ -353,6 +353,14 @@ def test_what_the_one_faced_does_not_know_is_a_secret(tmp_path: Path) -> None:
     assert situation_at(story, "ANN", "end", "BOB").secrets == ()
 
 
+def test_what_many_know_is_no_secret() -> None:
+    zita = situation_at(read("demo"), "Zita", "2.3")
+    assert not any("only child" in text for text in zita.secrets), "five know whose child she is"
+    assert any("unopened letters" in text for text in zita.secrets)
+    danilo = situation_at(read("demo"), "Danilo Reuss", "3.4", "Osk Brandt")
+    assert any("Matthias Karst in Ismar" in text for text in danilo.secrets), "a secret is one however many share it"
+
+
 def test_a_false_name_is_what_those_without_the_secret_know_one_by() -> None:
     story = read("demo")
     assert situation_at(story, "Danilo Reuss", "2.3", "Zita").known_as == "Aurel Benedek"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -25,25 +24,16 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = understudy.sing  # type: ignore[attr-defined, unused-ignore]
 
 
-def test_importing_takes_no_time() -> None:
-    python("import understudy")
-    begun = time.perf_counter()
-    seconds = min(
-        float(python("import time; t = time.perf_counter(); import understudy; print(time.perf_counter() - t)"))
-        for _ in range(3)
-    )
-    assert seconds < 0.3
-    assert time.perf_counter() - begun < 30
-
-
-def test_importing_starts_nothing_heavy() -> None:
-    loaded = set(python("import sys, understudy; print(*sys.modules)").split())
-    assert loaded.isdisjoint({"torch", "numpy", "rich", "click", "sqlite3", "understudy.readers"})
+def test_importing_takes_no_time_because_nothing_else_is_imported() -> None:
+    code = "import sys; before = set(sys.modules); import understudy; print(*set(sys.modules) - before)"
+    assert set(python(code).split()) <= {"understudy", "__future__"}
 
 
 def test_the_command_line_starts_nothing_of_a_model() -> None:
     loaded = set(python("import sys, understudy.cli; print(*sys.modules)").split())
-    assert loaded.isdisjoint({"torch", "numpy", "pyarrow", "rapidfuzz", "onnxruntime"})
+    heavy = {"torch", "numpy", "scipy", "pyarrow", "rapidfuzz", "onnxruntime", "tokenizers", "safetensors", "daft"}
+    served = {"starlette", "uvicorn", "msgspec"}
+    assert loaded.isdisjoint(heavy | served)
 
 
 def test_the_nouns_and_verbs_work_together() -> None:

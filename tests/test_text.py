@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.text import did_you_mean, fold, guess_language, pieces, stop_words, words
+from understudy.text import did_you_mean, fold, guess_language, pieces, sentence_ends, sentences, stop_words, words
 
 
 def test_english_words_keep_their_apostrophes() -> None:
@@ -69,3 +69,28 @@ def test_words_are_never_blank(text: str) -> None:
 def test_a_misspelt_word_is_recognised(word: str, meant: str | None) -> None:
     told = did_you_mean(word, ["Zita", "Benedek", "encoder"])
     assert told == ("" if meant is None else f" (did you mean '{meant}'?)")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I saw Mr. Ould. He was not there.", ["I saw Mr. Ould.", "He was not there."]),
+        ("Ask Dr. J. R. Bohm, i.e. a friend. So am I. Go.", ["Ask Dr. J. R. Bohm, i.e. a friend.", "So am I.", "Go."]),
+        ('"No." And he left! "Late?" he said. 3 came...', ['"No."', "And he left!", '"Late?" he said.', "3 came..."]),
+        ("Well... if you like. (Not now.) Then", ["Well... if you like.", "(Not now.)", "Then"]),
+        ("i mend clocks . i sail !", ["i mend clocks .", "i sail !"]),
+        ("「行く。」と言った。遠い！はい!いいえ", ["「行く。」と言った。", "遠い！", "はい!", "いいえ"]),
+        ("「行く。」「待て。」", ["「行く。」", "「待て。」"]),
+        ("version 3.5 of it", ["version 3.5 of it"]),
+        ("  ", []),
+    ],
+)
+def test_sentences(text: str, parts: list[str]) -> None:
+    assert sentences(text) == parts
+
+
+@given(st.text(alphabet='aA.!? \n。」"Mr…', max_size=40))
+def test_sentences_lose_nothing_but_blanks(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+    ends = sentence_ends(text)
+    assert ends == sorted(set(ends)) and all(0 < end <= len(text) for end in ends)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
+from pathlib import Path
 
 import httpx
 
+from understudy.agents import agent_named
 from understudy.cards.document import json_of
 from understudy.cards.file import parse_card
-from understudy.server.app import OPERATIONS, PAGES
-from understudy.server.guard import GuardMiddleware
+from understudy.server.app import OPERATIONS, PAGES, make_app
+from understudy.server.context import AppContext
+from understudy.server.guard import RequestLimits
+from understudy.server.story_registry import StoryRegistry
+from understudy.storyfile import Story
 
+__all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
+
+ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 CHATS = "/api/chats"
+STORY = "walked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +213,16 @@ def every_template() -> set[str]:
     return templates
 
 
-async def walk(app: GuardMiddleware, story: str, at: str, people: Sequence[str]) -> Walk:
-    """Ask for everything there is at a moment, of these people."""
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
-        walking = Walk(client, story, at)
-        await walking.everywhere(people)
-        return walking
+def walk(story: Story, at: str, people: Sequence[str], folder: Path) -> Walk:
+    """Ask a server of this story, which keeps its data in the folder, for everything there is at a moment."""
+
+    async def walk_everywhere(context: AppContext) -> Walk:
+        transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
+            walking = Walk(client, STORY, at)
+            await walking.everywhere(people)
+            return walking
+
+    with AppContext.open(StoryRegistry({STORY: story}), agent_named("tfidf"), folder) as context:
+        context.chats.pace_s = 0
+        return asyncio.run(walk_everywhere(context))

@@ -67,7 +67,7 @@ class Writer:
             for number, piece in enumerate(self.pieces):
                 if self.gated:
                     with cancellation.callback(self._gate.release):
-                        assert self._gate.acquire(timeout=20)
+                        assert self._gate.acquire(timeout=120)
                 if cancellation.is_cancelled:
                     raise BackendError("the connection was closed")
                 if number == self.fails_at:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.agents.direct_answers import direct_answers, people_asked_about, spoken_name
+from understudy.agents.direct_answers import direct_answers, people_asked_about, spoken_name, tells_unasked
 from understudy.dialogue import Situation, situation_at
 from understudy.persona import Other, Persona
 from understudy.readers import read
@@ -84,7 +84,9 @@ def test_whoever_gave_a_name_is_known_by_it() -> None:
     situation = Situation(Persona("Ines"))
     earlier = ["I'm Tom, a sailor off the mail boat. How do you do?"]
     assert [d.text for d in direct_answers(situation, "Do you remember what my name is?", earlier)] == ["You are Tom."]
-    assert direct_answers(situation, "Do you remember what my name is?") == []
+    (unknown,) = direct_answers(situation, "Do you remember what my name is?")
+    assert unknown.text == "You have not told me your name."
+    assert direct_answers(situation, "Do you remember me?") == []
 
 
 def test_what_somebody_has_against_another_is_no_belonging(demo: Story) -> None:
@@ -109,3 +111,41 @@ def test_questions_about_the_family_are_answered_from_its_ties() -> None:
     assert answered("Who is your husband?") == ["Tobias is my husband."]
     assert answered("Do you have any brothers or sisters?") == ["Yes. You are my sister."]
     assert answered("Have you got any children?") == [], "nothing is known of it"
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "is_unasked"),
+    [
+        ("How are you?", "I am a woman, Pia.", True),
+        ("How are you?", "A man, dear, with feathers.", True),
+        ("Are you lonely?", "I'm forty. It is a friendship.", True),
+        ("Tell me about Pia.", "I am relatively familiar with you.", True),
+        ("Are you a man?", "I am a woman.", False),
+        ("Who are you?", "I am a woman.", False),
+        ("How old are you?", "I am forty.", False),
+        ("Do you know Pia?", "I am relatively familiar with her.", False),
+        ("Can I trust you?", "I am a man of my word.", False),
+        ("Who was there?", "A woman came by the boat.", False),
+        ("Are you lonely?", "No. I have the letters.", False),
+    ],
+)
+def test_what_nobody_asked_for_is_noticed(message: str, text: str, is_unasked: bool) -> None:
+    assert tells_unasked(Persona("Ines", attributes={"age": ("forty",)}), message, text) is is_unasked
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("What did I just say?", 'You said: "Fog again."'),
+        ("What did I ask you?", "You asked: \"Is it 'late'?\""),
+        ("What did you just say?", 'I said: "It is. Go home."'),
+        ("Say that again.", 'I said: "It is. Go home."'),
+        ("What did you say to the Prior?", None),
+        ("What did I do?", None),
+    ],
+)
+def test_what_was_said_in_the_chat_is_known(message: str, answer: str | None) -> None:
+    earlier, said = ['Is it "late"?', "Fog again."], ["Good evening.", "It is. Go home."]
+    answers = direct_answers(Situation(Persona("Ines")), message, earlier, said)
+    assert [draft.text for draft in answers] == ([] if answer is None else [answer])
+    assert direct_answers(Situation(Persona("Ines")), message) == [], "of an empty chat nothing is known"

@@ -12,6 +12,7 @@ from understudy.persona import Other, Persona
 from understudy.readers import read
 from understudy.story import Moment, Relation
 from understudy.storyfile import Story
+from understudy.text import sentences
 
 OLD = OldLines(EncoderAgent())
 
@@ -73,6 +74,51 @@ def test_ties_are_said_to_the_one_faced_and_by_the_name_the_message_uses() -> No
     )
     assert offered(ines, "Do you like me?")[0].text == "Yes. I am fond of you."
     assert offered(ines, "What do you think of the Keeper?")[0].text == "The Keeper is my enemy."
+
+
+def test_how_well_somebody_is_known_is_offered_only_to_whoever_asks() -> None:
+    ties = tuple(Relation("Ines", "Mara", kind, 5, Moment((1,))) for kind in ("affection", "familiarity"))
+    for faced in (None, Other("Mara", relations=ties)):
+        ines = Situation(Persona("Ines", relations=ties), faced=faced, acquaintances=(Other("Mara"),))
+        known = [draft.text for draft in offered(ines, "Do you know Mara?")]
+        assert any("familiar with" in text for text in known)
+        assert not any("familiar with" in draft.text for draft in offered(ines, "Tell me about Mara."))
+
+
+def test_the_profile_tells_sex_and_age_only_to_whoever_asks(demo: Story) -> None:
+    haake = situation_at(demo, "Haake", "2.3", "Pia")
+    assert "I am a woman." in {draft.text for draft in offered(haake, "Are you a woman?")}
+    told = {draft.text for draft in offered(haake, "Are you tired?")}
+    assert not told & {"I am a woman.", "I am fifty-one."}
+
+
+def asked_again(situation: Situation, message: str, answer: str) -> list[str]:
+    """What is offered to a message that was answered already."""
+    history = (Turn("Pia", message), Turn(situation.persona.name, answer), Turn("Pia", message))
+    return [draft.text for draft in OLD.drafts(situation, history)[0]]
+
+
+def test_no_sentence_is_offered_twice_in_a_chat(demo: Story) -> None:
+    zita = situation_at(demo, "Zita", "2.3", "Pia")
+    first = next(draft for draft in offered(zita, "Whose letters are they?") if len(sentences(draft.text)) > 1)
+    history = [
+        Turn("Pia", "Whose letters are they?"),
+        Turn(zita.persona.name, first.text),
+        Turn("Pia", "Whose letters?"),
+    ]
+    again = {sentence for draft in OLD.drafts(zita, history)[0] for sentence in sentences(draft.text)}
+    long = {sentence for sentence in sentences(first.text) if len(sentence.split()) > 4}
+    assert long and not long & again
+
+
+def test_a_question_that_is_asked_again_gets_its_answer_again(demo: Story) -> None:
+    zita = situation_at(demo, "Zita", "2.3", "Pia")
+    history = [
+        Turn("Pia", "How old are you?"),
+        Turn(zita.persona.name, "I am twenty-seven."),
+        Turn("Pia", "How old are you?"),
+    ]
+    assert OLD.drafts(zita, history)[0][0].text == "As I said: Twenty-seven."
 
 
 def test_the_forms_of_a_word_have_one_root() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from generated import NAMES, Plan, plans, plans_with_found
 from reaching import reachable
@@ -12,8 +12,6 @@ from understudy.errors import UnknownCharacter
 from understudy.readers import read
 from understudy.story import Moment
 from understudy.storyfile import Story
-
-thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 SCRIPT = """# act 1
 ## scene 1: The chandlery, noon
@@ -93,7 +91,6 @@ def test_a_sample_is_seeded_and_in_story_order(story: Story) -> None:
     assert sampled(lines, 99, 0) == lines
 
 
-@thorough
 @given(plan=plans() | plans_with_found())
 def test_nothing_of_the_reply_or_later_can_be_reached(tmp_path: Path, plan: Plan) -> None:
     story = plan.story(tmp_path)

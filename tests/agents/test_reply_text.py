@@ -18,6 +18,11 @@ ZITA = ReplyCleaner(("Zita Karst", "Zita", "Karst"), ("Benedek",))
         ("Zita: Fog again.", "Fog again."),
         ("**Zita Karst:** Fog again.", "Fog again."),
         ("ZITA KARST : Fog again.", "Fog again."),
+        ("[Zita]: Fog again.", "Fog again."),
+        ("Miss Karst. Zita: Fog again.", "Miss Karst. Zita: Fog again."),
+        ("Zita (softly): Fog again.", "(softly) Fog again."),
+        ("Zita (who knows) is here.", "Zita (who knows) is here."),
+        ("Zita Karst: **Zita:** Fog again.", "Fog again."),
         ("Zita has a brother: me.", "Zita has a brother: me."),
         ('"Fog again."', "Fog again."),
         ('Zita: "Fog again."', "Fog again."),
@@ -48,6 +53,9 @@ def test_labels_quotes_and_tokens_are_taken_off(written: str, said: str) -> None
         ("Fog and the boats,", "Fog and the boats..."),
         ("霧だ。舟は", "霧だ。"),
         ('He said "No." And', 'He said "No."'),
+        ("Fog again. I saw Mr.", "Fog again."),
+        ("I saw Mr. Ould and J. R.", "I saw Mr. Ould and J. R..."),
+        ("fog again . and the boats are", "fog again ."),
     ],
 )
 def test_a_sentence_that_broke_off_is_left_out(written: str, said: str) -> None:
@@ -70,7 +78,26 @@ def test_what_was_shown_is_never_taken_back() -> None:
 @given(
     st.lists(
         st.sampled_from(
-            ["Zita", ":", " ", "\n", '"', "Fog", ".", "<|im", "_end|>", "Benedek", "<", "think>", "「", "」", "*", "Me"]
+            [
+                "Zita",
+                ":",
+                " ",
+                "\n",
+                '"',
+                "Fog",
+                ".",
+                "<|im",
+                "_end|>",
+                "Benedek",
+                "<",
+                "think>",
+                "「",
+                "」",
+                "*",
+                "Me",
+                "(",
+                ")",
+            ]
         ),
         max_size=14,
     ),
@@ -85,6 +112,10 @@ def test_pieces_joined_are_the_text(parts: list[str], reason: str, max_tokens: i
     assert "".join(pieces) == stream.text
     if reason != "length":
         assert stream.text == ZITA.clean("".join(parts), reason)
+
+
+def test_a_name_is_known_with_and_without_its_full_stops() -> None:
+    assert ReplyCleaner(("Mr Bennet",)).clean("Mr. Bennet: My dear.") == "My dear."
 
 
 def streamed(written: str, size: int, reason: str = "stop", max_tokens: int | None = None) -> tuple[str, list[str]]:

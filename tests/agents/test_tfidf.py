@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from people import ListPast, exchanges, hearing, situation, tie
@@ -169,7 +169,6 @@ TEXT = st.text(max_size=30) | st.lists(st.sampled_from(["key", "boat", "Ines", "
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["Ines", "Ruy", None]), TEXT, TEXT), max_size=6),
     st.lists(TEXT, max_size=3).map(tuple),
@@ -184,3 +183,9 @@ def test_whatever_was_said_there_is_a_reply(
     assert reply.text.strip()
     assert reply == TfIdfAgent().reply(replace(given), hearing(*messages))
     assert all(0 <= score <= 1 + 1e-9 for score in TfIdfAgent().score(given, hearing(*messages), [*messages, "key"]))
+
+
+def test_how_well_somebody_is_known_is_told_to_whoever_asks() -> None:
+    given = situation(profile=("I am a harbour pilot.",), relations=(tie("Ines", "familiarity", 5),), faced="Ines")
+    assert said(given, "Tell me about Ines.") == "I am a harbour pilot."
+    assert said(given, "How well do you know Ines?") == "I am relatively familiar with Ines."

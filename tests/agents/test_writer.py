@@ -166,6 +166,16 @@ def test_drafts_are_of_one_prompt() -> None:
     assert usage.calls == 4
 
 
+def test_a_small_writers_drafts_tell_nothing_unasked_and_nothing_twice() -> None:
+    texts = ("I am a man, Ines.", "It was late. I never left the quay.", "I am relatively familiar with you.", "Fog.")
+    history = [*hearing("Who was there?"), Turn("Tomas", "I never left the quay."), *hearing("How are you?")]
+    asked = Sampling(n=len(texts))
+    small = WriterAgent(ScriptedBackend(texts), recall(), style="compact")
+    assert {draft.text for draft in small.drafts(TOMAS, history, asked)[0]} == {"Fog."}
+    large = WriterAgent(ScriptedBackend(texts), recall())
+    assert {draft.text for draft in large.drafts(TOMAS, history, asked)[0]} == set(texts)
+
+
 def test_probabilities_belong_to_the_text_as_it_was_written() -> None:
     class Sure(ScriptedBackend):
         def complete(self, *_: object) -> list[Completion]:

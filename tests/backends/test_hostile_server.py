@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Thread
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.backends.models_file import LLMSettings
@@ -94,7 +94,6 @@ def sent(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(damaged(), documents(), st.binary(max_size=300)))
 def test_it_gives_text_or_a_back_end_error(server: ReplayServer, answer: bytes) -> None:
     server.answer = answer

@@ -9,9 +9,11 @@ import pytest
 
 from llmserver import TEXT, Running
 from understudy.backends import models_file
+from understudy.backends.batch_files import write_requests
 from understudy.backends.settings import configured_llms, is_set_up, llm_settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n((?:.*\n)*?)```", PAGE)
 [EXAMPLE] = re.findall(r"```toml\n((?:.*\n)*?)```", PAGE)
 
 
@@ -36,8 +38,17 @@ def test_every_key_is_explained() -> None:
 
 
 def test_the_python_runs(folder: Path, llm_server: Running, capsys: pytest.CaptureFixture[str]) -> None:
-    [code] = re.findall(r"```python\n((?:.*\n)*?)```", PAGE)
+    code = BLOCKS[0]
     settings = EXAMPLE.replace("http://127.0.0.1:11434/v1", llm_server.url).replace("llama3.2", "say")
     (folder / "models.toml").write_text(settings, encoding="utf-8")
     exec(compile(code, "models.md", "exec"), {})
     assert capsys.readouterr().out == TEXT
+
+
+def test_the_messages_of_a_batch_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_requests({(tmp_path / "asked", "abc"): {"model": "m", "messages": [{"role": "user", "content": "Who?"}]}})
+    monkeypatch.chdir(tmp_path)
+    exec(compile(BLOCKS[1], "models.md", "exec"), {})
+    assert capsys.readouterr().out == "abc\n  user: Who?\n"

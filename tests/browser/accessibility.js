@@ -30,16 +30,24 @@
   }
   if (document.querySelectorAll("h1").length > 1) found.push("more than one <h1>");
   if (!document.documentElement.lang) found.push("no language");
-  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
-  for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) found.push(`id used twice: ${id}`);
+  const ids = new Set();
+  for (const { id } of document.querySelectorAll("[id]")) {
+    if (ids.has(id)) found.push(`id used twice: ${id}`);
+    ids.add(id);
+  }
 
   // Text can be read: 4.5 to 1, or 3 to 1 where it is large.
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   const channels = (colour) => {
-    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
+    if (!known.has(colour)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+      known.set(colour, [r, g, b, a / 255]);
+    }
+    return known.get(colour);
   };
   const over = (top, ground) => top.slice(0, 3).map((value, place) => value * top[3] + ground[place] * (1 - top[3]));
   const ground = (element) => {

@@ -19,8 +19,10 @@ from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads import service
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
+from uploading import read_in_thread
 
 SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]
 FLAGS = (
@@ -32,7 +34,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE = 20_000  # ms until what a test waits for is said not to come
+PATIENCE = 60_000  # ms until what a test waits for is said not to come
 FREELY = RequestLimits(per_second=1_000, burst=10_000)
 
 
@@ -41,9 +43,9 @@ def on_stage(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Story]:
     return {"brass-key": read(brass_key(tmp_path_factory.mktemp("stories") / "brass-key")), "demo": read("demo")}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Closed with its module: while Playwright is awake, no other test of the process can have an event loop."""
+    """Closed after this folder: while Playwright is awake, no other test of the process can have an event loop."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.fail("there is no Chromium to test with: install it as root with `apt-get install chromium`")
@@ -56,15 +58,26 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
+    """What is shown in it, the browser has nothing to complain about: no script fails, none is against the policy."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
+    problems: list[str] = []
+    context.on("weberror", lambda error: problems.append(str(error.error)))
+    context.on("console", lambda line: problems.append(line.text) if "Content Security Policy" in line.text else None)
     yield context
     context.close()
+    assert problems == []
 
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
     return context.new_page()
+
+
+@pytest.fixture
+def reading_in_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploads need no process to be read: for tests of what becomes of them, not of the process."""
+    monkeypatch.setattr(service, "read_in_process", read_in_thread)
 
 
 MakeSite = Callable[..., tuple[str, AppContext]]

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from playwright.sync_api import Page, expect
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-
-from browser.accessibility import complaints, fits
+from browser.accessibility import assert_accessible
 
 PATH = "/continuity/demo?least=0.3"
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_and_can_be_read(browser: Browser, site: str, width: int, scheme: Literal["light", "dark"]) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
-    )
-    page = context.new_page()
+def test_it_can_be_read_dismissing_is_undone_and_the_way_leads_to_the_scene(page: Page, site: str) -> None:
     page.goto(f"{site}{PATH}")
-    assert fits(page) and complaints(page) == []
-    context.close()
-
-
-def test_dismissing_undoing_and_the_way_to_the_scene(page: Page, site: str) -> None:
-    page.goto(f"{site}{PATH}")
+    assert_accessible(page)
     count = page.locator(".fault").count()
     page.get_by_role("button", name="Dismiss").first.click()
     expect(page.locator(".fault")).to_have_count(count - 1)

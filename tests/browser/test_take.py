@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from browser.accessibility import complaints, too_wide
+from browser.accessibility import assert_accessible, too_wide
 from browser.test_talk_access import focused, tab_to
 from server.conftest import serving
 from studied import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
@@ -38,16 +38,6 @@ def make_study(tmp_path: Path) -> Iterator[MakeStudy]:
             return f"{site}/take/{store.invite('mara', 1)[0]}", store
 
         yield make
-
-
-@pytest.fixture
-def participant(page: Page) -> Iterator[Page]:
-    """A page of which the browser has nothing to complain about."""
-    found: list[str] = []
-    page.on("pageerror", lambda error: found.append(str(error)))
-    page.on("console", lambda line: found.append(line.text) if "Content Security Policy" in line.text else None)
-    yield page
-    assert found == []
 
 
 def begin(page: Page, address: str) -> Page:
@@ -107,9 +97,9 @@ def test_from_consent_to_thanks_by_keys_alone_on_a_phone(browser: Browser, make_
     context.close()
 
 
-def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(participant: Page, make_study: MakeStudy) -> None:
+def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(WRITTEN)
-    page = begin(participant, address)
+    begin(page, address)
     first, second = page.get_by_label("Describe her: 1"), page.get_by_label("Describe her: 2")
     first.press_sequentially("I keep the light.")
     second.press_sequentially(" ".join(["word"] * 16))
@@ -131,10 +121,10 @@ def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(participant:
     assert given(store) == [{"persona": ["I keep the light.", "I collect keys."]}]
 
 
-def test_a_rewritten_sentence_is_compared_with_its_own_original(participant: Page, make_study: MakeStudy) -> None:
+def test_a_rewritten_sentence_is_compared_with_its_own_original(page: Page, make_study: MakeStudy) -> None:
     original = Block("Of themselves", (Said(None, "I ski."), Said(None, "I have cats.")))
     rewritten = Question("sentences", "texts", "In other words", least=2, most=2)
-    page = begin(participant, make_study(Item("persona 1", (original,), (rewritten,)), kind="revise")[0])
+    begin(page, make_study(Item("persona 1", (original,), (rewritten,)), kind="revise")[0])
     first, second = page.get_by_label("In other words: 1"), page.get_by_label("In other words: 2")
     second.fill("My cats rule.")
     expect(page.get_by_text("'cats' stands in the original")).to_be_visible()
@@ -147,9 +137,9 @@ def test_a_rewritten_sentence_is_compared_with_its_own_original(participant: Pag
     expect(first).to_be_focused()
 
 
-def test_what_is_missing_is_said_at_the_end_and_not_before(participant: Page, make_study: MakeStudy) -> None:
+def test_what_is_missing_is_said_at_the_end_and_not_before(page: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(RATED)
-    page = begin(participant, address)
+    begin(page, address)
     with page.expect_response(re.compile("/check$")):
         page.get_by_role("radio", name="3", exact=True).check(force=True)
     expect(page.locator(".problems > li")).to_have_count(0)
@@ -159,9 +149,9 @@ def test_what_is_missing_is_said_at_the_end_and_not_before(participant: Page, ma
     expect(page.get_by_role("radio", name="Yes")).to_be_focused()
 
 
-def test_a_reload_keeps_what_was_entered(participant: Page, make_study: MakeStudy) -> None:
+def test_a_reload_keeps_what_was_entered(page: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(WRITTEN)
-    page = begin(participant, address)
+    begin(page, address)
     page.get_by_label("Describe her: 2").fill("I collect keys.")
     page.get_by_role("button", name="Add another").click()
     page.get_by_label("Describe her: 3").fill("I am tall.")
@@ -175,9 +165,9 @@ def test_a_reload_keeps_what_was_entered(participant: Page, make_study: MakeStud
     expect(page.get_by_label("Comment")).to_have_value("Not easy.")
 
 
-def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study: MakeStudy) -> None:
+def test_the_last_answer_is_taken_back_and_changed(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED)
-    page = begin(participant, address)
+    begin(page, address)
     page.get_by_text("Add a comment").click()
     page.get_by_label("Comment").fill("Hm.")
     page.get_by_role("heading", level=1).focus()
@@ -196,10 +186,10 @@ def test_the_last_answer_is_taken_back_and_changed(participant: Page, make_study
     assert given(store) == [{"fluency": 5, "fits": "no"}]
 
 
-def test_time_goes_on_after_an_answer_was_taken_back(participant: Page, make_study: MakeStudy) -> None:
+def test_time_goes_on_after_an_answer_was_taken_back(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED)
-    participant.clock.install()
-    page = begin(participant, address)
+    page.clock.install()
+    begin(page, address)
 
     def seconds() -> float:
         (each,) = store.given(store.study("mara").id)
@@ -218,9 +208,9 @@ def test_time_goes_on_after_an_answer_was_taken_back(participant: Page, make_stu
     assert 120 <= seconds() < 200
 
 
-def test_a_comment_comes_back_in_another_tab_and_is_not_cut(participant: Page, make_study: MakeStudy) -> None:
+def test_a_comment_comes_back_in_another_tab_and_is_not_cut(page: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(RATED)
-    page = begin(participant, address)
+    begin(page, address)
     for key in ("5", "1"):
         page.keyboard.press(key)
     page.get_by_text("Add a comment").click()
@@ -238,9 +228,10 @@ def test_a_comment_comes_back_in_another_tab_and_is_not_cut(participant: Page, m
     expect(other.get_by_label("Comment")).to_have_value("Hm.")
 
 
-def test_a_withdrawal_whose_response_is_lost_is_done(participant: Page, make_study: MakeStudy) -> None:
+def test_a_withdrawal_whose_response_is_lost_is_done(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(WRITTEN)
-    page = begin(participant, address)
+    page.clock.install()
+    begin(page, address)
     page.get_by_label("Describe her: 1").fill("I keep the light.")
     lost: list[Route] = []
 
@@ -257,14 +248,15 @@ def test_a_withdrawal_whose_response_is_lost_is_done(participant: Page, make_stu
     page.get_by_text("Options").click()
     page.get_by_role("button", name="Withdraw and delete my answers").click()
     page.get_by_role("button", name="Withdraw and delete", exact=True).click()
+    page.clock.run_for(1_000)
     expect(page.get_by_role("heading", level=1)).to_have_text("Your answers were deleted")
     assert len(lost) == 2 and store.people(store.study("mara").id) == []
     assert page.evaluate("Object.keys(sessionStorage).length") == 0
 
 
-def test_whoever_withdraws_is_asked_once_and_forgotten(participant: Page, make_study: MakeStudy) -> None:
+def test_whoever_withdraws_is_asked_once_and_forgotten(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED, PREFERRED)
-    page = begin(participant, address)
+    begin(page, address)
     page.keyboard.press("1")
     page.get_by_text("Options").click()
     page.get_by_role("button", name="Withdraw and delete my answers").click()
@@ -283,9 +275,10 @@ def test_whoever_withdraws_is_asked_once_and_forgotten(participant: Page, make_s
     expect(page.get_by_role("heading", level=1)).to_have_text("This link does not work")
 
 
-def test_a_lost_connection_is_said_and_the_answer_is_saved_once(participant: Page, make_study: MakeStudy) -> None:
+def test_a_lost_connection_is_said_and_the_answer_is_saved_once(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(RATED, PREFERRED)
-    page = begin(participant, address)
+    page.clock.install()
+    begin(page, address)
     lost: list[str] = []
 
     def lose(route: Route) -> None:
@@ -302,14 +295,16 @@ def test_a_lost_connection_is_said_and_the_answer_is_saved_once(participant: Pag
     page.keyboard.press("1")
     page.get_by_role("button", name="Save and go on").dblclick()
     expect(page.get_by_text("Not saved yet, trying again")).to_be_visible()
+    for _ in range(2):
+        page.clock.fast_forward(2_000)
     expect(heading).to_have_text("Item 2 of 2")
     expect(page.get_by_text("Not saved yet, trying again")).to_be_hidden()
     assert len(lost) == 3 and len(set(lost)) == 1 and len(given(store)) == 1
 
 
-def test_earlier_scenes_are_searched_and_ticked(participant: Page, make_study: MakeStudy) -> None:
+def test_earlier_scenes_are_searched_and_ticked(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(LOOKED_UP)
-    page = begin(participant, address)
+    begin(page, address)
     expect(page.locator(".folded-block")).to_have_count(12)
     expect(page.get_by_text("I counted 7 steps")).to_be_hidden()
     page.get_by_label("Search in these").fill("7 STEPS")
@@ -327,7 +322,7 @@ def test_earlier_scenes_are_searched_and_ticked(participant: Page, make_study: M
     assert given(store) == [{"speaker": "mara quill", "history": ["scene 2", "scene 7"]}]
 
 
-def test_the_same_may_be_asked_of_several_and_ticked_for_each(participant: Page, make_study: MakeStudy) -> None:
+def test_the_same_may_be_asked_of_several_and_ticked_for_each(page: Page, make_study: MakeStudy) -> None:
     scenes = (*(Option(block.name, block.title) for block in EARLIER), Option("earlier", "A scene further back"))
     questions = [
         question
@@ -338,7 +333,7 @@ def test_the_same_may_be_asked_of_several_and_ticked_for_each(participant: Page,
         )
     ]
     address, store = make_study(replace(LOOKED_UP, questions=tuple(questions)))
-    page = begin(participant, address)
+    begin(page, address)
     expect(page.get_by_role("region", name="P1").get_by_role("heading", name="P1")).to_be_visible()
     page.keyboard.press("1")
     page.keyboard.press("2")  # the next question that has to be answered
@@ -355,9 +350,9 @@ def test_the_same_may_be_asked_of_several_and_ticked_for_each(participant: Page,
     ]
 
 
-def test_rows_are_added_removed_and_sent(participant: Page, make_study: MakeStudy) -> None:
+def test_rows_are_added_removed_and_sent(page: Page, make_study: MakeStudy) -> None:
     address, store = make_study(TABLED)
-    page = begin(participant, address)
+    begin(page, address)
     for number, name in ((1, "Ines"), (2, "Tom"), (3, "Mara")):
         if number > 1:
             page.get_by_role("button", name="Add a row").click()
@@ -371,10 +366,8 @@ def test_rows_are_added_removed_and_sent(participant: Page, make_study: MakeStud
     assert given(store) == [{"ties": rows, "moods": ["fear"]}]
 
 
-def test_two_long_replies_stand_beside_each_other_and_on_a_phone_below(
-    participant: Page, make_study: MakeStudy
-) -> None:
-    page = begin(participant, make_study(PREFERRED)[0])
+def test_two_long_replies_stand_beside_each_other_and_on_a_phone_below(page: Page, make_study: MakeStudy) -> None:
+    begin(page, make_study(PREFERRED)[0])
     first, second = (page.locator(".option").nth(index) for index in (0, 1))
 
     def tops() -> list[float]:
@@ -385,8 +378,8 @@ def test_two_long_replies_stand_beside_each_other_and_on_a_phone_below(
     assert tops()[0] < tops()[1]
 
 
-def test_numbers_are_letters_where_one_writes_and_can_be_switched_off(participant: Page, make_study: MakeStudy) -> None:
-    page = begin(participant, make_study(RATED)[0])
+def test_numbers_are_letters_where_one_writes_and_can_be_switched_off(page: Page, make_study: MakeStudy) -> None:
+    begin(page, make_study(RATED)[0])
     page.get_by_text("Add a comment").click()
     page.get_by_label("Comment").press_sequentially("4 of 5")
     expect(page.locator("#take :checked")).to_have_count(0)
@@ -403,38 +396,27 @@ def test_numbers_are_letters_where_one_writes_and_can_be_switched_off(participan
     expect(page.locator("#take :checked")).to_have_count(0)
 
 
-def test_what_items_hold_is_text(participant: Page, make_study: MakeStudy) -> None:
+def test_what_items_hold_is_text(page: Page, make_study: MakeStudy) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"> & <b>bold</b>"
     item = replace(RATED, blocks=(Block(evil, (Said(evil, evil),)), Block("x", (Said(evil, evil),), is_folded=True)))
-    page = begin(participant, make_study(item, title=evil, instructions=evil, consent=evil)[0])
+    begin(page, make_study(item, title=evil, instructions=evil, consent=evil)[0])
     expect(page.get_by_role("heading", name="<b>bold</b>").first).to_be_visible()
     assert page.locator("main img, main b").count() == 0 and page.title() != "taken"
 
 
-@pytest.mark.parametrize(("width", "colours"), [(360, "light"), (360, "dark"), (768, "dark"), (1280, "light")])
-def test_everything_has_a_name_can_be_read_and_fits(
-    browser: Browser, make_study: MakeStudy, width: int, colours: Literal["light", "dark"]
-) -> None:
+def test_everything_has_a_name_can_be_read_and_fits(page: Page, make_study: MakeStudy) -> None:
     address, _ = make_study(consent=ENDLESS, title=f"A study {ENDLESS}", ask=("Age",))
-    context = browser.new_context(
-        viewport={"width": width, "height": 740}, color_scheme=colours, reduced_motion="reduce"
-    )
-    page = context.new_page()
     page.goto(address)
-
-    def looked_at() -> None:
-        assert (complaints(page), too_wide(page)) == ([], [])
-
     page.get_by_label("Age").fill("41")
-    looked_at()
+    assert_accessible(page)
     page.get_by_label("I agree").check()
     page.get_by_role("button", name="Begin").click()
     expect(page.get_by_role("button", name="Start")).to_be_visible()
-    looked_at()
+    assert_accessible(page)
     page.get_by_role("button", name="Start").click()
     for number in range(1, 6):
         expect(page.get_by_role("heading", level=1)).to_have_text(f"Item {number} of 5")
-        looked_at()
+        assert_accessible(page)
         page.keyboard.press("Control+Enter")
         expect(page.get_by_role("alert").filter(has_text="another look")).to_be_visible()
         for written in page.locator(".questions textarea:not(#comment)").all():
@@ -442,18 +424,17 @@ def test_everything_has_a_name_can_be_read_and_fits(
         for group in page.locator(".scale, .options").all():
             if group.locator("input").count():
                 group.locator("input").first.check(force=True)
-        looked_at()
+        assert_accessible(page)
         page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
-    looked_at()
+    assert_accessible(page)
     for name in ("instructions", "keys", "withdraw"):
         page.locator("nav summary").click()
-        looked_at()
+        assert_accessible(page)
         page.locator(f"[data-open={name}]").click()
         expect(page.get_by_role("dialog")).to_be_visible()
-        looked_at()
+        assert_accessible(page)
         page.keyboard.press("Escape")
-    context.close()
 
 
 def test_without_scripts_it_says_so(browser: Browser, make_study: MakeStudy) -> None:
@@ -465,10 +446,10 @@ def test_without_scripts_it_says_so(browser: Browser, make_study: MakeStudy) -> 
     context.close()
 
 
-def test_what_was_read_and_closed_stays_closed(participant: Page, make_study: MakeStudy) -> None:
+def test_what_was_read_and_closed_stays_closed(page: Page, make_study: MakeStudy) -> None:
     about = Block("Who Mara is", (Said(None, "I keep the light."), Said(None, "I collect keys.")))
     items = [replace(RATED, name=f"line {number}", blocks=(about, *RATED.blocks)) for number in (1, 2)]
-    page = begin(participant, make_study(*items)[0])
+    begin(page, make_study(*items)[0])
     expect(page.get_by_text("I collect keys.")).to_be_visible()
     page.get_by_role("heading", name="Who Mara is").click()
     expect(page.get_by_text("I collect keys.")).to_be_hidden()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser.accessibility import complaints, too_wide
+from browser.accessibility import WIDTHS, assert_accessible, resize
 from browser.conftest import MakeSite
 from understudy.agents.scripted import Scripted
 
-WIDTHS = (360, 768, 1280)
 ENDLESS = "a" * 300 + " https://example.invalid/" + "b" * 300
 
 
@@ -63,6 +60,7 @@ def test_everything_can_be_done_by_keyboard_alone(page: Page, site: str) -> None
     # who is there, and as whom one speaks
     tab_to(page, "Mara Quill is in the scene")
     page.keyboard.press("Space")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Talk with Ines Vale and Mara Quill")
     expect(page.get_by_label("Mara Quill is in the scene")).to_be_checked()
     expect(page.get_by_label("Mara Quill is in the scene")).to_be_focused()
 
@@ -103,35 +101,28 @@ def test_escape_stops_a_reply(page: Page, make_site: MakeSite) -> None:
     expect(page.get_by_text("Stopped here.")).to_be_visible()
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_everything_has_a_name_can_be_read_and_fits(
-    browser: Browser, site: str, width: int, colours: Literal["light", "dark"]
-) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 740}, color_scheme=colours, reduced_motion="reduce"
-    )
-    page = context.new_page()
+def test_everything_has_a_name_can_be_read_and_fits(page: Page, site: str) -> None:
     page.goto(f"{site}/?story=demo&at=2.3")
-    assert (complaints(page), too_wide(page)) == ([], [])
+    assert_accessible(page)
     page.get_by_label("Message").fill(ENDLESS)
     page.get_by_label("Message").press("Enter")
     expect(page.locator(".message.by-character[data-message]")).to_have_count(1)
-    assert (complaints(page), too_wide(page)) == ([], [])
+    assert_accessible(page)
     page.get_by_role("slider").focus()
     page.keyboard.press("Home")
     expect(page.locator(".message.forgotten")).to_have_count(2)
-    assert (complaints(page), too_wide(page)) == ([], [])
-    for panel in page.locator("[data-panel]").all():
-        if panel.is_visible():
-            panel.click()
-            expect(panel).to_have_attribute("aria-expanded", "true")
-            assert (complaints(page), too_wide(page)) == ([], [])
-            panel.click()
+    assert_accessible(page)
+    for width in WIDTHS:
+        resize(page, width)
+        for panel in page.locator("[data-panel]").all():
+            if panel.is_visible():
+                panel.click()
+                expect(panel).to_have_attribute("aria-expanded", "true")
+                assert_accessible(page, [width])
+                panel.click()
     page.locator(".by-character summary").click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    assert (complaints(page), too_wide(page)) == ([], [])
-    context.close()
+    assert_accessible(page)
 
 
 def test_colours_are_ones_own_choice_and_kept(page: Page, site: str) -> None:

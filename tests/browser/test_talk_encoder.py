@@ -16,12 +16,12 @@ def test_the_same_question_at_two_moments_and_why_each_was_answered_so(page: Pag
     say = page.get_by_label("Message")
     say.press_sequentially("Do you trust the Prior?\n")
     replies = page.locator(".message.by-character[data-message]")
-    expect(replies).to_have_count(1, timeout=60_000)
+    expect(replies).to_have_count(1, timeout=120_000)
     page.get_by_role("slider").focus()
     page.keyboard.press("End")
     expect(page.locator("[data-difference]")).to_contain_text("Zita Karst, The end")
     page.get_by_role("button", name="Ask the last question again").click()
-    expect(replies).to_have_count(2, timeout=60_000)
+    expect(replies).to_have_count(2, timeout=120_000)
     first, second = (reply.locator(".bubble").inner_text() for reply in replies.all())
     assert first != second
 

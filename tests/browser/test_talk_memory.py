@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from browser.accessibility import complaints, too_wide
+from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
 from understudy.agents.scripted import Scripted
-
-
-@pytest.fixture(autouse=True)
-def no_complaint(context: BrowserContext) -> object:
-    wrong: list[str] = []
-    context.on("weberror", lambda error: wrong.append(str(error.error)))
-    context.on("console", lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None)
-    yield
-    assert wrong == []
 
 
 def say(page: Page, text: str) -> None:
@@ -101,4 +91,4 @@ def test_the_panel_can_be_used_by_everybody(page: Page, make_site: MakeSite) -> 
     remember_as(page, "Tom")
     say(page, "I work at the harbour. I have two dogs.")
     expect(remembered(page)).to_have_count(2)
-    assert complaints(page) == [] and too_wide(page) == []
+    assert_accessible(page)

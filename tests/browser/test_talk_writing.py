@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from browser.conftest import MakeSite
@@ -17,13 +16,16 @@ TEXT = "".join(PIECES)
 def test_pieces_are_shown_as_they_come(page: Page, make_site: MakeSite) -> None:
     writer = Writer(gated=True)
     site, _ = make_site(writer)
+    page.clock.install()
     begin(page, site)
     expect(page.locator("[data-agent-name]")).to_have_text("writer")
     say(page, "Where were you?")
     expect(page.get_by_role("status", name="Ines Vale is about to answer")).to_be_visible()
+    page.clock.fast_forward(2_000)
     expect(page.get_by_text("Ines Vale is thinking about it")).to_be_visible()
     writer.release(2)
     expect(page.locator(".message[aria-busy] .bubble")).to_have_text("I never")
+    page.clock.fast_forward(1_000)
     expect(page.locator(".message[aria-busy] .typing")).to_be_visible()  # more is to come
     writer.release(len(PIECES))
     expect(replies(page)).to_have_text([TEXT])
@@ -40,7 +42,7 @@ def test_stop_stops_what_writes(page: Page, make_site: MakeSite) -> None:
     page.get_by_role("button", name="Stop").click()
     expect(replies(page)).to_have_text(["I never left"])
     expect(page.get_by_text("Stopped here.")).to_be_visible()
-    assert writer.ended.wait(20) and writer.written == list(PIECES[:3])
+    assert writer.ended.wait(120) and writer.written == list(PIECES[:3])
 
 
 def test_a_back_end_that_breaks_off_is_told_and_can_be_tried_again(page: Page, make_site: MakeSite) -> None:
@@ -134,27 +136,29 @@ def test_actions_and_markdown_are_shown(page: Page, make_site: MakeSite) -> None
     expect(page.get_by_role("dialog").get_by_label("Message")).to_have_value("*waves* Hello **you**")
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "![x](https://example.invalid/a.png) [click](javascript:alert(1)) <https://example.invalid>",
-        "**<img src=x onerror=\"document.title='run'\">** *<script>document.title='run'</script>*",
-        "```\n<b>code</b>\n``` `<i>`",
-        "* * * ** ***a** _b",
-    ],
+HOSTILE = (
+    "![x](https://example.invalid/a.png) [click](javascript:alert(1)) <https://example.invalid>",
+    "**<img src=x onerror=\"document.title='run'\">** *<script>document.title='run'</script>*",
+    "```\n<b>code</b>\n``` `<i>`",
+    "* * * ** ***a** _b",
 )
-def test_what_is_said_loads_nothing_and_leads_nowhere(page: Page, make_site: MakeSite, hostile: str) -> None:
-    site, _ = make_site(Writer([hostile]))
+
+
+def test_what_is_said_loads_nothing_and_leads_nowhere(page: Page, make_site: MakeSite) -> None:
+    writer = Writer()
+    site, _ = make_site(writer)
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     begin(page, site)
-    say(page, "Well?")
-    expect(replies(page)).to_have_count(1)
-    page.reload()
-    expect(replies(page)).to_have_count(1)
-    assert all(url.startswith(site) for url in requests)
-    assert page.locator(".bubble :is(a, img, script, b, i)").count() == 0
-    assert page.title() != "run"
+    for number, hostile in enumerate(HOSTILE, 1):
+        writer.pieces = (hostile,)
+        say(page, "Well?")
+        for _ in range(2):
+            expect(replies(page)).to_have_count(number)
+            assert all(url.startswith(site) for url in requests), hostile
+            assert page.locator(".bubble :is(a, img, script, b, i)").count() == 0, hostile
+            assert page.title() != "run", hostile
+            page.reload()
 
 
 def test_the_field_is_shown_with_its_verdicts(page: Page, make_site: MakeSite) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser.accessibility import complaints, fits
+from browser.accessibility import WIDTHS, assert_accessible, fits, resize
 
 ZITA = "/character/demo/Zita%20Karst"
 
@@ -142,12 +141,12 @@ def test_search_by_keyboard_finds_only_what_was_read(view: Page, site: str) -> N
     assert "#" not in view.url  # the line that was read before is no part of a new search
 
 
-@pytest.mark.parametrize("path", [f"{ZITA}?at=2.3", "/story/demo?at=2.3", "/story/demo?at=2.3&q=the"])
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_runs_out_of_the_side(view: Page, site: str, path: str, width: int) -> None:
-    view.set_viewport_size({"width": width, "height": 800})
-    view.goto(f"{site}{path}")
-    assert fits(view)
+def test_nothing_runs_out_of_the_side(view: Page, site: str) -> None:
+    for path in (f"{ZITA}?at=2.3", "/story/demo?at=2.3", "/story/demo?at=2.3&q=the"):
+        for width in WIDTHS:
+            resize(view, width)
+            view.goto(f"{site}{path}")
+            assert fits(view), (path, width)
 
 
 def test_labels_on_the_graph_do_not_overlap(view: Page, site: str) -> None:
@@ -222,17 +221,13 @@ VIEWS = (
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everything_has_a_name_and_can_be_told_from_its_ground(
-    browser: Browser, site: str, scheme: Literal["light", "dark"]
-) -> None:
-    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-    page = context.new_page()
+def test_everything_has_a_name_and_can_be_told_from_its_ground(page: Page, site: str) -> None:
     for path in VIEWS:
         page.goto(f"{site}{path}")
-        assert complaints(page) == [], path
-        assert page.evaluate(FAINT) == [], path
-    context.close()
+        assert_accessible(page, [1280])
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(FAINT) == [], (path, scheme)
 
 
 FAINT = """() => {

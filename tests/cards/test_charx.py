@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reading import damage
 from understudy.cards.charx import charx_of, is_charx, missing_assets, read_assets, read_charx
@@ -138,7 +138,6 @@ def test_a_zip_file_that_is_no_card_is_refused(tmp_path: Path, content: bytes) -
         read_card(path)
 
 
-@settings(max_examples=50, deadline=None)
 @given(content=damage(charx_of(card(), ICON, {SMILE: b"RIFF"})))
 def test_a_damaged_archive_is_read_or_refused(content: bytes) -> None:
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.cards.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
@@ -31,7 +31,6 @@ PICTURE = bytes_of(
     )
 )
 
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -75,7 +74,6 @@ def carried(png: bytes) -> dict[str, Any]:
     return {key.decode(): json.loads(base64.b64decode(text)) for key, text in texts if key in (b"chara", b"ccv3")}
 
 
-@unhurried
 @given(documents())
 def test_json_to_png_to_json_keeps_everything_in_its_order(document: dict[str, Any]) -> None:
     from_json = card_from_json(json_of(card_of(document)))
@@ -84,7 +82,7 @@ def test_json_to_png_to_json_keeps_everything_in_its_order(document: dict[str, A
     assert in_order(back.document) == in_order(document)
 
 
-@settings(unhurried, max_examples=20)
+@settings(max_examples=20)
 @given(document=documents())
 def test_files_keep_everything(tmp_path: Path, document: dict[str, Any]) -> None:
     for name in ("card.json", "card.PNG"):
@@ -93,7 +91,6 @@ def test_files_keep_everything(tmp_path: Path, document: dict[str, Any]) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["card.PNG", "card.json"]
 
 
-@unhurried
 @given(documents(), st.sampled_from((2, 3)))
 def test_a_change_of_version_keeps_every_field(document: dict[str, Any], version: int) -> None:
     card = card_of(document)
@@ -108,7 +105,6 @@ def test_a_change_of_version_keeps_every_field(document: dict[str, Any], version
         assert changed.document[key] == document[key]
 
 
-@settings(unhurried, max_examples=300)
 @given(st.data())
 def test_a_damaged_png_is_an_input_error_or_still_a_card(data: st.DataObject) -> None:
     png = bytearray(png_of(v3(description="A lamp in every window."), PICTURE))
@@ -121,7 +117,6 @@ def test_a_damaged_png_is_an_input_error_or_still_a_card(data: st.DataObject) ->
         assert parse_card(bytes(png)).name
 
 
-@unhurried
 @given(st.binary(max_size=200), st.sampled_from((b"tEXt", b"zTXt", b"iTXt")), st.sampled_from((b"chara", b"ccv3")))
 def test_any_text_under_a_cards_keyword_is_an_input_error_or_a_card(body: bytes, kind: bytes, key: bytes) -> None:
     png = parse_png(PICTURE)
@@ -138,7 +133,6 @@ def test_every_place_a_png_can_break_off_is_said(tmp_path: Path) -> None:
             read_card(path)
 
 
-@unhurried
 @given(documents())
 def test_other_chunks_stay_as_they_are(document: dict[str, Any]) -> None:
     picture = PICTURE + b"left behind by some editor"
@@ -205,14 +199,14 @@ def test_a_bomb_is_refused_quickly_and_with_little_memory(kind: bytes) -> None:
     bomb = b"".join(packer.compress(b"A" * 1_000_000) for _ in range(200)) + packer.flush()
     head = b"chara\0\0" if kind == b"zTXt" else b"chara\0\1\0\0\0"
     png = with_texts(PngChunk(kind, head + bomb))
-    started = time.monotonic()
+    started = time.process_time()
     tracemalloc.start()
     with pytest.raises(InputError, match="too much for a card"):
         parse_card(png)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 64 * 1024 * 1024
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 10
 
 
 def test_a_chunk_that_claims_200_megabytes_is_refused_at_once() -> None:

@@ -72,7 +72,7 @@ def test_a_served_character_says_what_was_approved_while_it_was_served(
         url = next(match[0] for line in process.stdout if (match := re.search(r"http://[^/ ]+", line)))
         assert "/review" in next(line for line in process.stdout)
         body = {"story": "brass-key", "character": "Ines", "at": "2.2", "message": ASKED}
-        with httpx.Client(base_url=url, timeout=30) as client:
+        with httpx.Client(base_url=url, timeout=60) as client:
             assert client.post("/api/replies", json=body).json()["reply"] == FOG
             assert client.post("/api/replies", json={**body, "at": "1.2"}).json()["reply"] != FOG
             decided = client.post("/api/utterances/1/decision", json={"decision": "rejected", "by": "Mara"})

@@ -7,12 +7,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+
+from understudy.scoring.inputs import FilePart
+from understudy.scoring.request import ScoringRequest
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -31,6 +34,21 @@ def scale(request: pytest.FixtureRequest) -> None:
         pytest.importorskip("daft", reason="--engine daft needs the extra 'scale'")
 
 
+@pytest.fixture
+def no_worker_processes(scale: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--engine daft` with its worker in this process: Daft would start one for each run."""
+    if "daft" not in request.node.name:
+        return
+    import daft
+
+    from understudy.scoring.worker import Worker
+
+    def error_messages(request: ScoringRequest, parts: Sequence[FilePart], folder: Path, *_: object) -> Iterator[str]:
+        yield from Worker(str(request), str(folder)).score(daft.Series.from_pylist([str(part) for part in parts]))
+
+    monkeypatch.setattr("understudy.scoring.engine._error_messages", error_messages)
+
+
 def command_line(
     command: str, file: Path, story: Path | str, name: str = "Ines", output: str | None = None
 ) -> list[str]:
@@ -39,11 +57,23 @@ def command_line(
     return [*arguments[:-1], output] if output is not None else arguments
 
 
+SHIFT_JIS = "Good morning.\n潮が引いた。\n".encode("shift_jis")
+
+
+def test_a_worker_process_names_the_file_and_the_line(run: Run, story: Path, tmp_path: Path) -> None:
+    pytest.importorskip("daft", reason="--engine daft needs the extra 'scale'")
+    file = tmp_path / "sjis.txt"
+    file.write_bytes(SHIFT_JIS)
+    assert "sjis.txt:2: is not UTF-8" in run(*command_line("daft", file, story), status=1).stderr
+    assert not Path("out.parquet").exists()
+
+
 @EVERY
+@pytest.mark.usefixtures("no_worker_processes")
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("sjis.txt", "Good morning.\n潮が引いた。\n".encode("shift_jis"), ":2: is not UTF-8: convert it first"),
+        ("sjis.txt", SHIFT_JIS, ":2: is not UTF-8: convert it first"),
         ("latin.txt", "Café.\n".encode("latin-1"), ":1: is not UTF-8"),
         ("utf16.txt", "The tide is out.\n".encode("utf-16"), "is UTF-16: convert it to UTF-8"),
         ("nul.txt", b"The tide\0is out.\n", ":1: holds NUL bytes"),
@@ -98,6 +128,7 @@ def test_a_line_of_a_megabyte_is_a_line(
 
 
 @EVERY
+@pytest.mark.usefixtures("no_worker_processes")
 def test_a_persona_with_two_lines_is_judged_as_far_as_that_goes(
     run: Run, document: Document, tmp_path: Path, command: str
 ) -> None:

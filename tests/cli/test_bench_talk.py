@@ -95,3 +95,20 @@ def test_rules_are_the_guard_by_default(run: Run) -> None:
     document = json.loads(run("bench", "guard", "demo", "--limit", 3, "--json").stdout)
     assert document["rows"][0]["agent"] == "anachronism<=0 unwitnessed<=0"
     assert "there is no metric" in run("bench", "guard", "demo", "--rule", "nothing<=0", status=1).stderr
+
+
+def test_replies_that_should_pass(run: Run, tmp_path: Path) -> None:
+    path, items = tmp_path / "good.jsonl", tmp_path / "items.json"
+    row = {"character": "Ines", "reply": "I walk dogs. It is honest work.", "kind": "good"}
+    bad = {**row, "reply": "As an AI, I cannot walk dogs.", "kind": "bad"}
+    path.write_text(f"{json.dumps(row)}\n{json.dumps(bad)}\n", encoding="utf-8")
+    document = json.loads(run("bench", "guard", "--replies", path, "--json", "--save-items", items).stdout)
+    shares = {(row["metric"], row["kind"], row["guard"]): row["value"] for row in document["rows"]}
+    assert shares["stopped", "good", "all"] == 0.0 and shares["altered", "bad", "all"] == 1.0
+    assert items.is_file() and document["manifest"]["bench"] == "guard"
+    shown = run("bench", "guard", "--replies", path, "--agent", "guarded").stdout
+    assert "line 2, Ines (form: speaks as an assistant" in shown
+    path.write_text("{}\n", encoding="utf-8")
+    assert "good.jsonl:1: has no 'character'" in run("bench", "guard", "--replies", path, status=1).stderr
+    assert "say what to judge on" in run("bench", "guard", status=2).stderr
+    assert "not with --guard" in run("bench", "guard", "--replies", path, "--guard", "a:b", status=2).stderr

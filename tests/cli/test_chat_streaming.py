@@ -63,7 +63,7 @@ def test_ctrl_c_stops_the_writing_and_keeps_what_came(
     monkeypatch.setattr(prompt.out, "print", interrupted)
     writer.release()
     assert prompt._handle("Where were you?")
-    assert writer.ended.wait(20) and writer.written == [PIECES[0]]
+    assert writer.ended.wait(60) and writer.written == [PIECES[0]]
     assert "Stopped" in capsys.readouterr().err
     assert [turn["text"] for turn in prompt.conversation.turns()] == ["Where were you?", "I"]
     monkeypatch.undo()

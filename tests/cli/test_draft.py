@@ -73,8 +73,10 @@ def test_prompts_hedge_where_the_model_can_take_it(document: Document, run: Run,
     run("draft", story)
     asked = ("prompt", story, "Tobias", "--facing", "Mara", "--say", "Who am I to you?")
     texts = {style: json.dumps(document(*asked, "--style", style)["messages"]) for style in ("instructions", "compact")}
-    assert "Mara Quill seems to be my wife." in texts["instructions"]
-    assert "Mara Quill is my wife." in texts["compact"] and "seem" not in texts["compact"]
+    _, _, listener = texts["instructions"].partition("# Whom you are talking to")
+    _, _, likely = listener.partition("# ")[0].partition("ikely")
+    assert "Mara Quill is my wife" in likely, "told as what is likely"
+    assert "Mara Quill is my wife." in texts["compact"] and "ikely" not in texts["compact"]
 
 
 def test_why_tells_what_was_found(document: Document, run: Run, story: Path) -> None:

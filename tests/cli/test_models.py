@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from understudy.backends import catalog
-from understudy.backends.catalog import models_folder
+from understudy.backends.catalog import HUB_NAME, SUGGESTED, models_folder
 
 module = import_module("understudy.cli.models")  # the package has a command of that name
 llm_rows = module._llm_rows
@@ -40,6 +40,22 @@ def test_a_model_that_is_not_there_says_how_to_get_it(run: Run, document: Docume
         "models": [{"name": "smollm2", "backend": "local", "where": "understudy models pull smollm2", "ready": False}]
     }
     assert "understudy models pull smollm2" in run("models").stdout
+
+
+def test_larger_models_are_named_with_what_they_take(run: Run, document: Document) -> None:
+    first, *others = SUGGESTED
+    shown = run("models").stdout
+    for model in SUGGESTED:
+        assert f"understudy models pull {model.name}\n" in shown and HUB_NAME.fullmatch(model.name)
+        assert f"{model.disk_gb:.1f} GB, {model.memory_gb:.1f} GB, {model.licence}" in shown
+    path = models_folder() / "hub" / first.name.removeprefix("hub:")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"GGUF")
+    shown = run("models").stdout
+    assert f"pull {first.name}" not in shown and f"pull {others[0].name}" in shown
+    for page in ("README.md", "docs/models.md"):
+        text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+        assert all(f"`{model.name}`" in text for model in SUGGESTED)
 
 
 def test_pulled_models_are_listed_with_their_place(document: Document, pulled: Path) -> None:

@@ -61,4 +61,4 @@ def test_the_prompt_of_an_agent(
 
 def test_an_agent_without_a_prompt(run: Run, story: Path) -> None:
     failed = run("prompt", story, "Ines", "--say", "Hello.", "--agent", "tfidf", status=1)
-    assert "answers without a prompt: choose from llm, local, writer" in failed.stderr
+    assert "answers without a prompt: choose from batch, llm, local, writer" in failed.stderr

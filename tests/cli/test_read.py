@@ -8,10 +8,12 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+import pytest
 from click.testing import Result
 
 from noveluploads import NOVEL
 from understudy.encoding import SentenceEncoder
+from understudy.people import draft
 from understudy.storyfile import Story
 
 Run = Callable[..., Result]
@@ -158,3 +160,56 @@ def test_a_format_can_be_named_by_the_old_option_too(document: Document) -> None
     for option in ("--format", "--as"):
         read = document("read", "lines.txt", option, "transcript", "-o", "lines.story", "--force")
         assert read["files"][0]["format"] == "transcript"
+
+
+TALK = """# scene 1: A kitchen
+Present: Odile, Bastien, Marguerite
+ODILE: You know my sister Marguerite.
+BASTIEN: I never met your sister Marguerite.
+ODILE: Marguerite is my sister.
+MARGUERITE: I am a nurse, Odile. You are my sister.
+"""
+
+
+def test_people_are_looked_for_and_counted(document: Document, run: Run) -> None:
+    Path("talk.txt").write_text(TALK)
+    found = document("read", "talk.txt", "-o", "talk.story")["found"]
+    assert found["relations"] > 0 < found["used"] and not found["pending"]
+    persona = document("persona", "talk.story", "Odile")
+    assert ("Marguerite", "sibling") in {(tie["to"], tie["kind"]) for tie in persona["relations"]}
+    assert "ties were found" in run("read", "talk.txt", "-o", "talk.story", "--force").output
+
+
+def test_people_are_left_out_when_told_so(document: Document) -> None:
+    Path("talk.txt").write_text(TALK)
+    assert document("read", "talk.txt", "-o", "talk.story", "--no-people")["found"] is None
+    assert document("persona", "talk.story", "Odile")["relations"] == []
+    assert sorted(path.name for path in Path().iterdir()) == ["talk.story", "talk.txt"]
+
+
+def test_of_a_large_story_they_are_looked_for_when_first_wanted(
+    document: Document, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft, "LARGE_LINES", 3)
+    Path("talk.txt").write_text(TALK)
+    assert "first wanted" in run("read", "talk.txt", "-o", "talk.story").output
+    assert document("read", "talk.txt", "-o", "talk.story", "--force")["found"] == {
+        "facts": 0, "relations": 0, "used": 0, "pending": True
+    }  # fmt: skip
+    assert document("cast", "talk.story") and Story.open(Path("talk.story")).is_pending, "a cast needs no persona"
+    assert document("persona", "talk.story", "Odile", "--annotated")["relations"] == []
+    assert document("persona", "talk.story", "Odile")["relations"]
+    assert not Story.open(Path("talk.story")).is_pending
+
+
+def test_reading_again_keeps_what_was_decided(document: Document, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("talk.txt").write_text(TALK)
+    run("read", "talk.txt", "-o", "talk.story")
+    run("draft", "review", "talk.story", "--all-of", "sibling")
+    run("read", "talk.txt", "-o", "talk.story", "--force")
+    kept = {entry["decision"] for entry in document("draft", "talk.story")["relations"] if entry["kind"] == "sibling"}
+    assert kept == {"accepted"}
+    monkeypatch.setattr(draft, "LARGE_LINES", 3)
+    run("read", "talk.txt", "-o", "talk.story", "--force")
+    assert Story.open(Path("talk.story")).relations(of="Odile"), "what was found before is used until then"
+    assert document("persona", "talk.story", "Odile")["relations"]

@@ -60,7 +60,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 def connected(url: str) -> socket.socket:
     address = urlsplit(url)
-    return socket.create_connection((address.hostname or "", address.port or 80), timeout=20)
+    return socket.create_connection((address.hostname or "", address.port or 80), timeout=60)
 
 
 def test_many_half_sent_heads_keep_nobody_out(serve: Serve, tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_many_half_sent_heads_keep_nobody_out(serve: Serve, tmp_path: Path) -> N
         for _ in range(2 * FILES):
             client = open_now.enter_context(closing(connected(url)))
             client.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-        assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
         used = cpu_seconds(process.pid)
-        time.sleep(3)
-        assert cpu_seconds(process.pid) - used < 1.5  # does not spin
-        assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+        time.sleep(1)
+        assert cpu_seconds(process.pid) - used < 0.5  # does not spin
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
     assert (tmp_path / "log").stat().st_size < 10_000
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_does_not_wait_for_the_rest_of_a_body(serve: Serve) -> None:
     with closing(connected(url)) as client:
         head = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         client.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
-        assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)  # it used to be 120 s
     assert process.returncode == 0 and "Stopped." in out
@@ -112,12 +112,12 @@ def test_other_signals_let_a_stream_end_too(serve: Serve, sent: signal.Signals) 
 def test_under_nohup_a_lost_terminal_stops_nothing(serve: Serve) -> None:
     process, url = serve(key=None, nohup=True)
     process.send_signal(signal.SIGHUP)
-    assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+    assert httpx.get(f"{url}/health", timeout=60).status_code == 200
     assert process.poll() is None
 
 
 def wrong_keys(url: str) -> list[int]:
-    with httpx.Client(base_url=url, timeout=20) as client:
+    with httpx.Client(base_url=url, timeout=60) as client:
         requests = [{"Authorization": "Bearer wrong", "X-Forwarded-For": f"192.0.2.{n}"} for n in range(40)]
         return [client.get("/api/stories", headers=header).status_code for header in requests]
 
@@ -132,7 +132,7 @@ def test_every_line_of_a_json_log_is_json(serve: Serve, tmp_path: Path) -> None:
     with closing(connected(url)) as client:
         client.sendall(b"no HTTP at all\r\n\r\n")
         assert b"400" in client.recv(1000)
-    assert httpx.get(f"{url}/health", timeout=20).status_code == 200
+    assert httpx.get(f"{url}/health", timeout=60).status_code == 200
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]

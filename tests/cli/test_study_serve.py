@@ -15,6 +15,7 @@ import pytest
 from click.testing import Result
 
 from studyserver import StudyServer, study_server, write_chat, write_likely
+from understudy.server.studies.chat_routes import LONGEST_S
 
 Run = Callable[..., Result]
 
@@ -26,8 +27,8 @@ def failed(run: Run) -> Callable[..., str]:
 
 
 def is_waiting(server: StudyServer, token: str) -> bool:
-    httpx.post(f"{server.take(token)}/consent", json={"asked": {}}, timeout=20)
-    return bool(httpx.get(f"{server.take(token)}/chat", timeout=20).json()["state"] == "waiting")
+    httpx.post(f"{server.take(token)}/consent", json={"asked": {}}, timeout=60)
+    return bool(httpx.get(f"{server.take(token)}/chat", timeout=60).json()["state"] == "waiting")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -36,15 +37,15 @@ def test_a_signal_stops_it_although_people_wait_for_a_partner(story: Path, sent:
     with study_server(study, "--links", "3") as server, ThreadPoolExecutor(3) as threads:
         assert all(is_waiting(server, token) for token in server.tokens)
         polls = [
-            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=30)
+            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=60)
             for token in server.tokens
         ]
         time.sleep(0.5)
         assert not any(poll.done() for poll in polls)
         started = time.monotonic()
         server.process.send_signal(sent)
-        out, _ = server.process.communicate(timeout=30)
-        assert time.monotonic() - started < 3
+        out, _ = server.process.communicate(timeout=60)
+        assert time.monotonic() - started < LONGEST_S / 2
         assert server.process.returncode == 0 and out.rstrip().endswith("Stopped.")
         assert {poll.result().json()["state"] for poll in polls} == {"waiting"}
     assert "Traceback" not in (study.parent / "log").read_text()
@@ -57,23 +58,23 @@ def test_all_processes_stop_with_people_waiting(story: Path, postgres: str) -> N
     with study_server(study, *options) as server, ThreadPoolExecutor(2) as threads:
         assert all(is_waiting(server, token) for token in server.tokens)
         polls = [
-            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=30)
+            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=60)
             for token in server.tokens
         ]
         time.sleep(0.5)
         started = time.monotonic()
         server.process.send_signal(signal.SIGINT)
-        server.process.communicate(timeout=30)
-        assert time.monotonic() - started < 3 and server.process.returncode == 0
+        server.process.communicate(timeout=60)
+        assert time.monotonic() - started < LONGEST_S / 2 and server.process.returncode == 0
         assert {poll.result().status_code for poll in polls} == {200}
 
 
 def test_links_of_an_earlier_start_go_on(story: Path) -> None:
     study = write_likely(story, 3)
     with study_server(study, "--links", "1") as first:
-        view = httpx.post(f"{first.take(first.tokens[0])}/consent", json={"asked": {}}, timeout=20).json()
+        view = httpx.post(f"{first.take(first.tokens[0])}/consent", json={"asked": {}}, timeout=60).json()
     with study_server(study) as second:
-        again = httpx.get(second.take(first.tokens[0]), timeout=20).json()
+        again = httpx.get(second.take(first.tokens[0]), timeout=60).json()
         assert second.tokens == [] and again["assignment"] == view["assignment"]
 
 

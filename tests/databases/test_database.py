@@ -11,12 +11,13 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.databases import Database, migrate, open_database
 from understudy.databases.postgres import Postgres
 from understudy.errors import InputError, Unreachable
+from waiting import until
 
 NOTES, LETTERS = 0x55444E4F, 0x55444C45  # 'UDNO', 'UDLE'
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -62,7 +63,6 @@ def add(database: Database, text: str) -> int:
     return int(number)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(TEXTS, st.binary() | st.none()), unique_by=lambda row: row[0]))
 def test_what_was_written_is_read_back_whole_and_in_order(
     database: Database, rows: list[tuple[str, bytes | None]]
@@ -90,7 +90,7 @@ def test_a_transaction_is_kept_as_a_whole_or_not_at_all(database: Database) -> N
 def test_a_reader_does_not_see_what_is_not_committed_and_does_not_wait_for_it(database: Database) -> None:
     with ThreadPoolExecutor(1) as thread, database.transaction():
         add(database, "one")
-        assert thread.submit(texts, database).result(10) == []
+        assert thread.submit(texts, database).result(120) == []
     assert texts(database) == ["one"]
 
 
@@ -160,12 +160,11 @@ def test_kinds_of_databases_share_one_postgresql_and_do_not_wait_for_each_other(
 
         with database.transaction():
             add(database, "one")
-            thread.submit(write, letters).result(10)
+            thread.submit(write, letters).result(120)
             waiting = thread.submit(write, again)
-            while not database.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
-                time.sleep(0.02)
+            until(lambda: database.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
             assert not waiting.done()
-        waiting.result(10)
+        waiting.result(120)
     assert texts(letters) == ["from the thread"] and texts(database) == ["one", "from the thread"]
     schemas = "SELECT table_schema FROM information_schema.tables WHERE table_name = 'notes' ORDER BY 1"
     assert database.rows(schemas) == [("udle",), ("udno",)]
@@ -201,22 +200,25 @@ def test_many_who_write_at_once_wait_for_few_flushes_of_the_disk(
     database = opened(tmp_path / "notes.db")
     flushes: list[tuple[float, float]] = []
 
+    changes: list[str] = []
+
     def flush(_: int) -> None:
         started = time.monotonic()
-        time.sleep(0.05)
+        until(lambda: len(changes) == 40)  # nobody waits for the first flush before they write
         flushes.append((started, time.monotonic()))
 
     def write(text: str) -> tuple[float, float]:
         with database.transaction():
             add(database, text)
-            written = time.monotonic()
-        return written, time.monotonic()
+            changed = time.monotonic()
+            changes.append(text)
+        return changed, time.monotonic()
 
     monkeypatch.setattr(os, "fsync", flush)
     with ThreadPoolExecutor(40) as threads:
-        written = list(threads.map(write, map(str, range(40))))
-    assert len(flushes) < 10 and len(texts(database)) == 40
-    for changed, returned in written:
+        times = list(threads.map(write, map(str, range(40))))
+    assert len(flushes) <= 3 and len(texts(database)) == 40  # of the first, of all but the last, of the last
+    for changed, returned in times:
         assert any(changed <= started and ended <= returned for started, ended in flushes)
     count = len(flushes)
     with database.transaction():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +15,7 @@ from understudy.errors import InputError, Unreachable
 from understudy.story import Moment
 from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore, open_store
 from understudy.utterances.databases import UtterancePostgres
+from waiting import until
 
 AHOY = Utterance("Ahoy.", "Ines")
 
@@ -106,7 +106,7 @@ def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(
             opened.close()
             assert not waiting.done()
             stuck.rows("COMMIT")
-            assert waiting.result(30).decision == "rejected"
+            assert waiting.result(120).decision == "rejected"
         stuck.rows("BEGIN")
     stuck.close()
 
@@ -198,8 +198,7 @@ def test_a_letter_that_the_database_cannot_hold_is_an_error_of_ours(elsewhere: P
 
 def until_it_waits(elsewhere: Postgres) -> None:
     """Until somebody stands in line for the turn to write."""
-    while not elsewhere.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
-        time.sleep(0.02)
+    until(lambda: elsewhere.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
 
 
 def lose_the_answer_to_commit(

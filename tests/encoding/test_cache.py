@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.encoding.cache import EncodingCache, cache_key
@@ -113,7 +113,6 @@ def test_a_database_of_another_layout_is_replaced(tmp_path: Path) -> None:
     assert cache.get([cache_key("a")])[1].all()
 
 
-@settings(deadline=None)
 @given(
     damage=st.dictionaries(st.integers(0, 3 * 4096 - 1) | st.integers(0, 200), st.integers(1, 255), max_size=6),
     cut=st.just(0) | st.integers(0, 3 * 4096),

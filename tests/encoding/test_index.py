@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -24,7 +24,6 @@ def clouds(count: int, width: int = 32, seed: int = 0) -> NDArray[np.float32]:
     return unit
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 60), st.integers(-1, 70), st.booleans(), st.integers(0, 9))
 def test_exact_search_finds_what_sorting_finds(count: int, k: int, half: bool, seed: int) -> None:
     vectors = (np.round(clouds(count, 8, seed) * 2) / 2).astype(np.float32)  # so that some are equal

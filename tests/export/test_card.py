@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
@@ -25,7 +25,6 @@ from understudy.readers.source import SourceFile
 from understudy.story import Exchange, Line, LoreEntry, Moment, Relation, Scene
 from understudy.wording import tie_sentence
 
-SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 LEVELS = ("chapter", "scene", "line")
 
 
@@ -48,6 +47,9 @@ class Told:
 
     def exchanges(self) -> Iterator[Exchange]:
         raise AssertionError("a long past is not to be read through")
+
+    def thoughts(self) -> Sequence[Line]:
+        return ()
 
 
 def scene(number: int, *lines: tuple[str | None, str]) -> Scene:
@@ -147,7 +149,6 @@ def test_it_reads_as_a_story_again(tmp_path: Path) -> None:
     assert ("Odile", "Hm.") in said
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(plan=plans(), data=st.data())
 def test_nothing_of_the_future_gets_in(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     cast = NAMES[: sum(isinstance(event, CastEntry) for event in plan.events)]

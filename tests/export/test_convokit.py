@@ -45,7 +45,7 @@ def test_nothing_is_overwritten_and_nothing_is_no_corpus(tmp_path: Path) -> None
         export_convokit(story_of([AwkwardScene("A kitchen.", ())]), tmp_path / "corpus")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(scenes=awkward_scenes())
 def test_any_story_with_lines_reads_back(tmp_path_factory: pytest.TempPathFactory, scenes: list[AwkwardScene]) -> None:
     story = story_of(scenes)

@@ -19,7 +19,7 @@ from understudy.readers.source import SourceFile
 from understudy.story import Character
 from understudy.storyfile import Story
 
-generous = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+generous = settings(suppress_health_check=list(HealthCheck))
 
 
 def told(story: Story) -> object:
@@ -58,7 +58,7 @@ def test_whatever_can_be_read_can_be_written(tmp_path: Path, form: str) -> None:
     assert told(read(written(story, tmp_path))) == told(story)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(plan=plans())
 def test_any_story_survives(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
     folder = tmp_path_factory.mktemp("fountain")

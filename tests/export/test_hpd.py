@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans, plans_with_found
@@ -15,8 +15,6 @@ from understudy.readers import examples, read
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
 
 def written(folder: Path, **sessions: Any) -> Path:
     path = folder / "set.json"
@@ -24,7 +22,6 @@ def written(folder: Path, **sessions: Any) -> Path:
     return path
 
 
-@thorough
 @given(plan=plans() | plans_with_found(), data=st.data())
 def test_a_session_is_read_back_as_what_the_character_knows(tmp_path: Path, plan: Plan, data: st.DataObject) -> None:
     story = plan.story(tmp_path)

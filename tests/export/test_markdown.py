@@ -61,7 +61,7 @@ def test_every_form_survives(tmp_path: Path, form: str) -> None:
     assert_reads_back(read(tmp_path / name), tmp_path)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(plan=plans())
 def test_any_plan_of_a_story_survives(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
     folder = tmp_path_factory.mktemp("markdown")
@@ -78,7 +78,7 @@ TEXTS = st.lists(MARKS | WORDS, min_size=1, max_size=6).flatmap(
 NAMES = TEXTS.filter(lambda name: any(map(str.isalpha, name)))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     names=st.lists(NAMES, min_size=1, max_size=3),
     lines=st.lists(st.tuples(st.integers(-1, 2), TEXTS), min_size=1),

@@ -52,7 +52,7 @@ def test_from_a_chair_its_own_turns_are_the_model_s() -> None:
 
 
 @pytest.mark.parametrize("form", WRITERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(scenes=awkward_scenes())
 def test_any_story_reads_back(tmp_path: Path, form: str, scenes: list[AwkwardScene]) -> None:
     story = story_of(scenes)

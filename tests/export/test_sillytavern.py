@@ -52,7 +52,7 @@ def test_from_a_chair_the_others_are_the_user_and_a_group_has_none() -> None:
     assert [row["is_user"] for row in messages] == [True, False, True]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(scenes=awkward_scenes())
 def test_any_story_reads_back(tmp_path: Path, scenes: list[AwkwardScene]) -> None:
     story = story_of(scenes)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from awkward import AwkwardScene, awkward_scenes, story_of
 from generated import Plan, plans
+from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.export import export_folder, export_jsonl, export_parquet
 from understudy.readers import read
@@ -27,7 +28,8 @@ def content(story: Story) -> object:
     cast = {(m.character.name, frozenset(m.character.aliases), m.character.profile, m.lines) for m in story.cast()}
     presence_intervals = [sorted(story.presence_intervals(scene.moment)) for scene in scenes]
     about = (story.title, story.language, story.levels, set(story.schema.attributes), set(story.schema.kinds))
-    return scenes, cast, presence_intervals, about, set(story.facts()), set(story.relations()), list(story.headings())
+    ties = {(tie, tie.term) for tie in story.relations()}
+    return scenes, cast, presence_intervals, about, set(story.facts()), ties, list(story.headings())
 
 
 @pytest.mark.parametrize("name", ["demo", "demo-ja", "demo-zh"])
@@ -37,13 +39,20 @@ def test_the_embedded_stories_survive_the_folder(tmp_path: Path, name: str) -> N
     assert content(read(tmp_path / "out")) == content(story)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plan=plans())
 def test_any_story_survives_the_folder(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
     folder = tmp_path_factory.mktemp("export")
     story = plan.story(folder)
     export_folder(story, folder / "out")
     assert content(read(folder / "out")) == content(story)
+
+
+def test_the_words_for_ties_survive_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "play.xml").write_bytes(SAMPLES["TEI drama"][1]())
+    story = read(tmp_path / "play.xml")
+    export_folder(story, tmp_path / "out")
+    assert content(read(tmp_path / "out")) == content(story)
+    assert {tie.term for tie in story.relations()} == {"brother", "sister"}
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -89,7 +98,7 @@ def lines_of(story: Story) -> list[tuple[str, str | None, str]]:
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(scenes=awkward_scenes())
 def test_rows_of_any_story_read_back_at_their_moments(tmp_path: Path, name: str, scenes: list[AwkwardScene]) -> None:
     story = story_of(scenes)

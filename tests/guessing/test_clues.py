@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from talkers import NAMES, PEOPLE, scene
@@ -103,7 +103,6 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(LINES)
 def test_masks_and_candidates_may_stand_in_any_order(lines: list[tuple[str | None, str]]) -> None:
     story_scenes = read(scene(*lines))

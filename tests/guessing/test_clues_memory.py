@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.guessing import clues as clues_module
@@ -98,7 +98,6 @@ def answers(past: Sequence[tuple[int, Bag]]) -> list[Reals]:
     return table
 
 
-@settings(max_examples=60)
 @given(PAST, PAST, PAST)
 def test_nothing_later_changes_an_earlier_answer(past: list[tuple[int, Bag]], one: list[tuple[int, Bag]],
                                                  other: list[tuple[int, Bag]]) -> None:  # fmt: skip
@@ -107,7 +106,6 @@ def test_nothing_later_changes_an_earlier_answer(past: list[tuple[int, Bag]], on
         assert (first[index] == second[index]).all()
 
 
-@settings(max_examples=40)
 @given(PAST)
 def test_rescaling_changes_no_value(past: list[tuple[int, Bag]]) -> None:
     usual = answers(past)

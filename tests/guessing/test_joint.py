@@ -226,7 +226,7 @@ def test_nobody_to_learn_from_is_said() -> None:
         TrainingScenes([scene(("Vicar", "Amen."))], PEOPLE, NAMES)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 5), st.integers(6, 11))
 def test_nothing_later_changes_a_guess(kept: int, other: int) -> None:
     """Guesses of the first scenes are the same whatever scenes come after them."""

@@ -52,7 +52,7 @@ moments = st.one_of(
 spans = st.lists(st.tuples(moments, moments, st.sampled_from(DECISIONS)), max_size=12)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(spans, st.lists(moments, min_size=1, max_size=5))
 def test_an_approved_line_is_drawn_on_from_its_first_moment_until_before_its_last_and_no_other_ever(
     decided_spans: list[tuple[Moment, Moment, str]], queried: list[Moment]

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from pathlib import Path
 
 import pytest
 
-from understudy.dialogue import Candidate, Reply, Situation, Turn
+from understudy.agents.writer import WriterAgent
+from understudy.backends.scripted import ScriptedBackend
+from understudy.cancellation import Cancellation
+from understudy.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn
 from understudy.errors import AgentError
 from understudy.judging import loading
 from understudy.judging.guarded import GuardedAgent
@@ -57,3 +61,43 @@ def test_candidates_of_an_agent_become_drafts() -> None:
     assert [(draft.text, draft.source) for draft in drafts] == [("Yes.", "exchange"), ("No.", "writer")]
     drafts, _ = AgentDrafter(Writer()).drafts(ines, ())
     assert [(draft.text, draft.source) for draft in drafts] == [("Perhaps.", "writer")]
+
+
+class Speaker:
+    """Streams, and gives no drafts."""
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        return Reply("Perhaps.")
+
+    def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        yield "Per"
+        yield "haps."
+        return Reply("Perhaps.")
+
+
+def test_which_writers_are_said_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    backend = ScriptedBackend(["Aye."])
+    agents = {
+        "llm": WriterAgent(backend),
+        "local:small.gguf": WriterAgent(backend),
+        "local:large.gguf": WriterAgent(backend),
+        "my-writer": WriterAgent(backend, style="compact"),
+        "mine:speaker": Speaker(),
+        "mine:chooser": AgentDrafter(Speaker()),
+    }
+    monkeypatch.setattr(loading, "agent_named", lambda spec, *_: agents[spec])
+    monkeypatch.setattr(loading, "installed_model", lambda name: tmp_path / name)
+    (tmp_path / "small.gguf").write_bytes(b"x")
+    with (tmp_path / "large.gguf").open("wb") as file:
+        file.truncate(2 * loading.SMALL_MODEL)
+    capable = {spec: load_guarded(f"guarded:{spec}", none).is_capable for spec in agents}
+    assert {spec for spec, is_capable in capable.items() if not is_capable} == {"local:small.gguf", "my-writer"}
+    ines = Situation(Persona("Ines"))
+    guarded = load_guarded("guarded:mine:speaker", none)
+    assert list(guarded.stream(ines, (Turn("Mara", "Was it you?"),))) == ["Perhaps."]

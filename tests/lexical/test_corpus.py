@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
@@ -17,7 +17,6 @@ def grams_of(text: str, order: int) -> list[tuple[str, ...]]:
     return [tuple(words[at : at + order]) for at in range(len(words) - order + 1)]
 
 
-@settings(deadline=None)
 @given(TEXTS, TEXTS, st.integers(1, 4))
 def test_bags_count_the_runs_of_words_that_the_corpus_has(known: list[str], texts: list[str], order: int) -> None:
     corpus = Corpus(known)
@@ -35,7 +34,6 @@ def test_bags_count_the_runs_of_words_that_the_corpus_has(known: list[str], text
         assert dict(zip(runs, bags.values[row].tolist())) == {gram: expected.count(gram) for gram in expected}
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_a_corpus_and_the_same_lines_cut_again_have_the_same_numbers(texts: list[str]) -> None:
     corpus = Corpus(texts)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.lexical import Corpus
@@ -23,7 +23,6 @@ def next_words(model: KneserNey, corpus: Corpus, history: list[str]) -> dict[str
     return distribution
 
 
-@settings(deadline=None)
 @given(LINES, st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=3), st.data())
 def test_probabilities_after_any_history_sum_to_one(lines: list[str], history: list[str], data: st.DataObject) -> None:
     corpus = Corpus(lines)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.lexical.rows import Reals, Rows, index_ranges, segment_sums, sorted_unique
@@ -23,7 +23,6 @@ def dense(rows: Rows) -> Reals:
     return full
 
 
-@settings(deadline=None)
 @given(MATRICES, st.integers(1, 4))
 def test_rows_are_the_matrix_they_stand_for(numbers: list[list[int]], results: int) -> None:
     full = np.array(numbers, dtype=np.float64)
@@ -37,7 +36,6 @@ def test_rows_are_the_matrix_they_stand_for(numbers: list[list[int]], results: i
     assert np.allclose(lengths, full.any(axis=1))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=6))
 def test_sums_of_segments_some_of_them_empty(segments: list[list[int]]) -> None:
     values = np.array([value for segment in segments for value in segment], dtype=np.float64)
@@ -47,7 +45,6 @@ def test_sums_of_segments_some_of_them_empty(segments: list[list[int]]) -> None:
     assert indices.tolist() == list(range(len(values)))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-5, 5)))
 def test_unique_values_ascend(values: list[int]) -> None:
     assert sorted_unique(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))

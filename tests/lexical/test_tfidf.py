@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy import lexical
@@ -34,7 +34,6 @@ def test_scores_are_the_cosines(texts: list[list[str]], query: list[str]) -> Non
     assert TfIdf(texts).scores(query).tolist() == pytest.approx(obvious_cosines(texts, query), abs=1e-5)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 900), st.integers(1, 12), st.integers(1, 9))
 def test_top_is_the_best_of_all_scores_with_equals_in_order(seed: int, size: int, k: int, length: int) -> None:
     random = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.lexical import tokenization
@@ -32,13 +32,11 @@ def tokenize(texts: Sequence[str], language: str = "en", marks: bool = False) ->
     return result
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
 def test_english_is_split_as_one_text_at_a_time_is(texts: list[str]) -> None:
     assert tokenize(texts) == [words(text) for text in texts]
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
 def test_marks_stand_among_the_words_where_they_were_written(texts: list[str]) -> None:
     lines = tokenize(texts, marks=True)
@@ -82,7 +80,6 @@ def test_distinct_words_come_in_order_of_appearance() -> None:
     assert (ids.tolist(), lengths.tolist()) == ([0, 1, 0, 2, 2], [4, 1])
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(AWKWARD, st.text(max_size=30)), max_size=5))
 def test_the_compiled_loop_finds_the_same_words(texts: list[str]) -> None:
     plain = list(tokenize_all(texts, "en", marks=True))

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.metrics.generation import (
@@ -51,7 +51,6 @@ def test_counts_are_summed_over_the_corpus_before_they_are_divided() -> None:
     assert corpus_bleu(words("a b c"), [words("a b c")]).value == 0.0  # no 4-gram, and nothing is smoothed
 
 
-@settings(deadline=None)
 @given(REPLIES, st.integers(1, 4))
 def test_it_is_multi_bleu_written_out(pairs: list[tuple[list[str], list[list[str]]]], order: int) -> None:
     shared, totals, length, reference_length = [0] * order, [0] * order, 0, 0

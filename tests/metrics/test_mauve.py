@@ -83,7 +83,7 @@ def test_the_further_apart_the_smaller() -> None:
     assert values[-1] < 0.1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**31), st.integers(2, 60), st.integers(2, 60))
 def test_neither_order_nor_which_is_first_matters(seed: int, ours_count: int, theirs_count: int) -> None:
     rng = np.random.default_rng(seed)

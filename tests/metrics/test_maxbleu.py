@@ -5,7 +5,7 @@ from collections import Counter
 from importlib import import_module
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.metrics import Samples, maxbleu
@@ -26,7 +26,6 @@ def bleu(line: list[str], sample: list[str], order: int) -> float:
     return math.exp(logs / order) * (math.exp(1 - len(sample) / len(line)) if len(line) < len(sample) else 1.0)
 
 
-@settings(max_examples=300, deadline=None)
 @given(LINES, LINES, st.integers(1, 4))
 def test_it_is_the_largest_of_all_pairs(lines: list[list[str]], said: list[list[str]], order: int) -> None:
     samples = Samples({"other": ["lamp boat tide"], "Ines": [*(" ".join(words) for words in said), "rope"]})

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
@@ -101,7 +101,6 @@ def test_the_share_that_is_word_for_word(line: str, share: float, reason: str) -
     assert score.reason == reason
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
 def test_it_is_the_obvious_count(profile: list[list[str]], lines: list[list[str]]) -> None:
     runs = {

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.metrics import Samples, ptsal
@@ -30,7 +30,6 @@ def obvious(said: dict[str, list[str]], name: str, line: str) -> float:
     return sum(saliences) / len(saliences)
 
 
-@settings(deadline=None)
 @given(LINES, LINES, LINES, LINES)
 def test_it_is_the_formula(ours: list[str], theirs: list[str], others: list[str], lines: list[str]) -> None:
     said = {"a": ours, "b": theirs, "c": others}

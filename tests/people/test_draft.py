@@ -10,7 +10,15 @@ import pytest
 from found import found_fact, found_tie
 from understudy.errors import InputError
 from understudy.people.decisions import accept, change, reject
-from understudy.people.draft import Finder, checkpoint_folder, draft, read_draft
+from understudy.people.draft import (
+    Finder,
+    checkpoint_folder,
+    draft,
+    find_people,
+    is_large,
+    leave_pending,
+    read_draft,
+)
 from understudy.people.found_file import write_found
 from understudy.progress import Progress
 from understudy.readers import read
@@ -129,6 +137,26 @@ def test_the_same_words_said_twice_are_two_entries(story: Path) -> None:
     ]
     file = draft(opened, finders=[("twice", lambda _, __: twice)]).file
     assert len({entry.id for entry in file.entries}) == 2
+
+
+def test_what_is_pending_is_so_until_it_is_looked_for(story: Path) -> None:
+    opened = read(story)
+    file = draft(opened, finders=FINDERS).file
+    write_found(accept(file, [file.entries[1].id]))
+    leave_pending(opened)
+    assert opened.is_pending and [fact.values for fact in opened.facts("Tobias")] == [("hooks",)]
+    find_people(opened)
+    assert not opened.is_pending
+    assert "accepted" in {entry.decision.verdict for entry in read_draft(opened).file.entries}
+
+
+def test_a_story_is_large_by_its_lines_or_its_people(story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = read(story)
+    assert not is_large(opened)
+    for limit in ("LARGE_LINES", "LARGE_CAST"):
+        with monkeypatch.context() as smaller:
+            smaller.setattr(f"understudy.people.draft.{limit}", 2)
+            assert is_large(opened)
 
 
 def test_several_files_have_no_place_for_it(story: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.backends.scripted import ScriptedBackend
@@ -156,7 +156,6 @@ json_values = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(document=st.fixed_dictionaries({"facts": json_values, "relations": json_values}))
 def test_any_json_is_survived(story: Path, document: Any) -> None:
     claims, _ = claims_of(read(story), document)

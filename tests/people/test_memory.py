@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
@@ -63,7 +63,6 @@ moments = st.lists(st.integers(0, 3), min_size=1, max_size=3).map(lambda numbers
 chats = st.tuples(st.integers(0, 5), moments, st.sampled_from(["Ines", "Tobias"]))
 
 
-@settings(deadline=None)
 @given(st.lists(chats, min_size=1, max_size=6), chats)
 def test_known_iff_told_to_it_in_an_earlier_chat_at_no_later_moment(
     tmp_path_factory: pytest.TempPathFactory, told: list[tuple[int, Moment, str]], asked: tuple[int, Moment, str]

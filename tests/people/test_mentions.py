@@ -102,7 +102,7 @@ def test_in_japanese_directions_the_longest_name_counts_each_time() -> None:
     assert named_in("太郎が来る", {}) == []
 
 
-@settings(deadline=None)  # a dictionary is read first
+@settings()  # a dictionary is read first
 @given(st.text(), st.sampled_from(["en", "ja"]))
 def test_any_text_can_be_read(text: str, language: str) -> None:
     (line,) = read_scene(scene(("P0", text)), NAMES, language).lines

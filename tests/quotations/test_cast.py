@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quoted_prose import called, names_of, prose_of
@@ -124,7 +124,6 @@ WORDS = "Mr. Mrs. Miss Sir Ines Varga Tom Thomas de said the porter I , - \" O' 
 PIECES = st.sampled_from([*(f"{word} " for word in WORDS.split()), "'s ", "\n", "\n\n"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     text=st.lists(PIECES, max_size=60).map("".join) | st.text(),
     language=st.sampled_from(["en", "fr", "de", "ja", "zh"]),

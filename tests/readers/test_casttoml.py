@@ -42,6 +42,14 @@ def test_facts_and_ties_are_read_with_their_lines(tmp_path: Path) -> None:
     assert (tie.of, tie.to, tie.kind, tie.level) == ("Bob Baker", "Ann Archer", "affection", -3)
 
 
+def test_a_tie_may_have_a_word_of_its_own(tmp_path: Path) -> None:
+    tie = '[[relation]]\nof = "Bob"\nto = "Ann"\nfrom = 1\nterm = "wife"\n'
+    ((_, married),) = read_cast(cast(tmp_path, tie + 'kind = "spouse"\n'), LEVELS).relations
+    assert (married.kind, married.term) == ("spouse", "wife")
+    with pytest.raises(CastError, match="a word for a kind of tie"):
+        read_cast(cast(tmp_path, tie + "affection = 7\n"), LEVELS)
+
+
 FACT = '[[fact]]\nwho = "Ann"\nattribute = "{}"\nvalue = "x"\nfrom = "{}"\n'
 TIE = '[[relation]]\nof = "{}"\nto = "{}"\n{}\nfrom = "1"\n'
 

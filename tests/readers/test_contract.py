@@ -22,7 +22,7 @@ from understudy.readers.source import SourceFile
 
 EVERY = pytest.mark.parametrize("form", SAMPLES)
 SPOKEN = pytest.mark.parametrize("form", [form for form in SAMPLES if form != "HPD relations (XLSX)"])
-damaged = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+damaged = settings(suppress_health_check=list(HealthCheck))
 
 
 def sample(form: str, folder: Path, rename: str | None = None) -> Path:
@@ -62,7 +62,7 @@ def test_nothing_is_lost_and_everything_says_where_it_came_from(tmp_path: Path, 
 
 @pytest.mark.parametrize("form", [form for form in SAMPLES if b"\0" not in SAMPLES[form][1]()])
 @given(chance=st.randoms(use_true_random=False))
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
 def test_a_story_is_the_same_however_its_lines_end(tmp_path: Path, form: str, chance: random.Random) -> None:
     path = sample(form, tmp_path)
     expected = read(path)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import realdata
 from reading import damage, events_of, of_kind, read_bytes, stands
@@ -105,7 +105,6 @@ def test_entities_and_depths_are_refused() -> None:
         read_bytes(READER, document(paragraph("Action", "x"))[:-20])
 
 
-@settings(max_examples=60)
 @given(damage(FDX.encode()))
 def test_damage_is_read_or_refused(content: bytes) -> None:
     stands(READER, content)

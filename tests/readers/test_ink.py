@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, speaker_texts, stands
@@ -12,8 +12,6 @@ from understudy.readers import reader_of
 from understudy.readers.events import Event, Heading, Opening, SceneStart, Unread
 from understudy.readers.ink import READER
 from understudy.readers.source import SourceFile
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def parsed(text: str) -> list[Event]:
@@ -104,7 +102,6 @@ ANN: Seven. */ BOB: Eight.
 WORDS = st.lists(st.from_regex(r"[A-Za-zéüà漢]+[.,!?]?", fullmatch=True), min_size=1, max_size=6).map(" ".join)
 
 
-@unhurried
 @given(lines=st.lists(st.tuples(st.sampled_from(["ANN: ", "BOB: ", "~ x = ", "* [", "- "]), WORDS), max_size=8))
 def test_every_printed_word_is_there_in_order(lines: list[tuple[str, str]]) -> None:
     text = "".join(f"{mark}{words}{']' if mark == '* [' else ''}\n" for mark, words in lines)
@@ -117,13 +114,11 @@ PIECES = st.sampled_from(
 )
 
 
-@unhurried
 @given(st.lists(PIECES, min_size=1).map("".join).filter(str.strip))
 def test_whatever_stands_there_adds_up(text: str) -> None:
     parsed(text)
 
 
-@unhurried
 @given(damage(SAMPLES["ink"][1]()))
 def test_a_damaged_file_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

@@ -22,7 +22,7 @@ BEGINNINGS = {
 }
 MARKS = ("*", "**a:", "(a)", "{i", '"a" ', "a:", "\t", "<v ", "-> ", "# ", "\n", "- ", ", ")
 TIMES = 20_000
-SECONDS = 15  # on a busy machine; a square of the length is minutes
+SECONDS = 15  # a hundred times what is needed; a square of the length is minutes
 
 
 @pytest.mark.parametrize("form", BEGINNINGS)
@@ -30,7 +30,7 @@ def test_long_lines_are_read_or_refused_in_time(tmp_path: Path, form: str) -> No
     reader = next(reader for reader in READERS if reader.name == form)
     above, leads = BEGINNINGS[form]
     path = tmp_path / "long.txt"
-    began = time.monotonic()
+    began = time.process_time()
     for lead in leads:
         for mark in MARKS:
             path.write_text(f"{above}{lead}{mark * TIMES}!x\n")
@@ -39,4 +39,4 @@ def test_long_lines_are_read_or_refused_in_time(tmp_path: Path, form: str) -> No
                 reader.recognises(source.head(), path)
                 for _ in reader.events(source):
                     pass
-    assert time.monotonic() - began < SECONDS
+    assert time.process_time() - began < SECONDS

@@ -76,7 +76,7 @@ def test_many_rows_in_few_bytes_are_read_a_batch_at_a_time(path: Path) -> None:
     assert read(path).count() == (1, 20_000)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(content=damage(SAMPLES["parquet"][1]()))
 def test_damage_is_an_input_error(content: bytes) -> None:
     stands(READER, content, "lines.parquet")

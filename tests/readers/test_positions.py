@@ -153,7 +153,7 @@ def test_a_row_that_is_wrong_is_an_error(tmp_path: Path, change: dict[str, Any],
         read(positions)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     path = sample("script", tmp_path)

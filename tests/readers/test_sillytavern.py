@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import of_kind, read_bytes, stands
@@ -153,7 +153,6 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(rows=st.lists(json_values, max_size=5))
 def test_any_rows_are_read_or_refused(rows: list[Any]) -> None:
     stands(READER, "\n".join(map(json.dumps, [HEADER, *rows])).encode("utf-8", "surrogatepass"))

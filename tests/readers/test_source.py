@@ -5,7 +5,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
@@ -41,7 +41,6 @@ TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_lines_end_however_their_system_ends_them(tmp_path: Path, encoding: str, data: st.DataObject) -> None:
     lines = data.draw(st.lists(TEXT, min_size=1))
     ends = data.draw(st.lists(ENDS, min_size=len(lines), max_size=len(lines)))

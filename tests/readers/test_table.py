@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
@@ -16,8 +16,6 @@ from understudy.readers.columns import Columns
 from understudy.readers.events import Description, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
 from understudy.readers.table import READER, table_reader
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TABLE = """Season,Episode,Title,Scene,Character,Line,To
 1,1,The Oar,The quay,,Rain on the quay.,
@@ -66,7 +64,6 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@unhurried
 @given(rows=st.lists(st.tuples(st.sampled_from(["Ann", "Bob", "Odile Brac"]), WORDS), min_size=1, max_size=6))
 def test_what_a_csv_writer_writes_is_read_back_as_it_was(delimiter: str, rows: list[tuple[str, str]]) -> None:
     stream = io.StringIO()
@@ -165,7 +162,6 @@ def test_other_text_is_no_table(other: str) -> None:
     assert not READER.recognises(other.encode(), Path("any.txt"))
 
 
-@unhurried
 @given(damage(TABLE.encode()))
 def test_a_damaged_table_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -18,7 +18,6 @@ def read(path: Path) -> list[str]:
     return [line for piece in pieces(path) for line in piece]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"])), min_size=1), st.data())
 def test_every_line_is_there_whatever_the_pieces(tmp_path: Path, texts: list[str], data: st.DataObject) -> None:
     path = tmp_path / "lines.txt"
@@ -97,7 +96,6 @@ def write_rows(path: Path, texts: list[str], kind: Any = pa.string(), group: int
     parquet.write_table(rows, path, row_group_size=group)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]))), min_size=1),
     st.data(),

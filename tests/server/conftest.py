@@ -23,8 +23,10 @@ from understudy.server.database import APPLICATION_ID
 from understudy.server.guard import GuardMiddleware
 from understudy.server.http_server import ConnectionLimits, ListeningSocket, make_server
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads import service
 from understudy.storyfile import Story
 from understudy.utterances import UtteranceStore
+from uploading import read_in_thread
 
 SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]
 ADDRESS = "http://127.0.0.1"
@@ -41,7 +43,8 @@ MakeContext = Callable[..., AppContext]
 
 @pytest.fixture
 def make_context(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeContext]:
-    """Makes contexts, each on a database of its own and with a scripted agent; closed when the test ends."""
+    """Makes contexts, each on a database of its own and with a scripted agent that tells its words at once; closed
+    when the test ends."""
     contexts: list[AppContext] = []
 
     def make(
@@ -54,9 +57,16 @@ def make_context(stories: dict[str, Story], tmp_path: Path) -> Iterator[MakeCont
         registry = StoryRegistry(stories)
         contexts.append(
             AppContext.open(
-                registry, agent or Scripted(SCRIPT), folder, concurrency, utterances, database_address=database
+                registry,
+                agent or Scripted(SCRIPT),
+                folder,
+                concurrency,
+                utterances,
+                database_address=database,
+                looks_for_people=False,  # nothing goes on once a request is answered
             )
         )
+        contexts[-1].chats.pace_s = 0
         return contexts[-1]
 
     yield make
@@ -85,6 +95,12 @@ def app(context: AppContext) -> GuardMiddleware:
     return make_app(context)
 
 
+@pytest.fixture
+def reading_in_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uploads need no process to be read: for tests of what becomes of them, not of the process."""
+    monkeypatch.setattr(service, "read_in_process", read_in_thread)
+
+
 @asynccontextmanager
 async def visiting(app: GuardMiddleware) -> AsyncIterator[httpx.AsyncClient]:
     """A client within the process, as from a browser on this machine."""
@@ -111,8 +127,11 @@ def ask(app: GuardMiddleware) -> Ask:
 
 
 @contextmanager
-def serving(app: GuardMiddleware, limits: ConnectionLimits | None = None) -> Iterator[str]:
-    """The application behind a real server on a free port of the loopback address; gives its URL."""
+def serving(app: GuardMiddleware, limits: ConnectionLimits | None = None, is_graceful: bool = True) -> Iterator[str]:
+    """The application behind a real server on a free port of the loopback address; gives its URL.
+
+    It stops as it does for its users, who are told their replies to the end, unless that is not wanted.
+    """
     with ListeningSocket() as listening:
         listening.bind(("127.0.0.1", 0))
         server = make_server(app, limits=limits)
@@ -123,8 +142,10 @@ def serving(app: GuardMiddleware, limits: ConnectionLimits | None = None) -> Ite
         try:
             yield url
         finally:
+            server.force_exit = not is_graceful
             server.should_exit = True
-            started.join(30)
+            started.join(120)
+            assert not started.is_alive(), "the server does not stop"
 
 
 @pytest.fixture

@@ -25,14 +25,14 @@ class Blocking:
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         self.messages.append(history[-1].text)
-        assert self.free.wait(20)
+        assert self.free.wait(120)
         if history[-1].text == "fail":
             raise AgentError("cannot")
         return Reply(history[-1].text)
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not holds():
             await asyncio.sleep(0.001)
 

@@ -15,12 +15,10 @@ from understudy.agents import agent_named
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import GuardMiddleware, RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
-from walking import Answer, walk
+from walking import ANY_NUMBER, Answer, walk
 
-ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 MADE_UP = "Nobody Inparticular"
 VARYING = re.compile(r'"id":"chatcmpl-\w+"|"created":\d+|fp_\w+')
 
@@ -31,12 +29,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 
 def walked(story: Story, folder: Path, at: str, people: list[str]) -> list[Answer]:
-    with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
-        return asyncio.run(walk(app(context), "masks", at, people)).answers
-
-
-def app(context: AppContext) -> GuardMiddleware:
-    return make_app(context, limits=ANY_NUMBER)
+    return walk(story, at, people, folder).answers
 
 
 def alike(answer: Answer, name: str) -> tuple[int, dict[str, str], str]:
@@ -87,7 +80,8 @@ def send(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list
 
     async def send_all() -> list[httpx.Response]:
         with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
-            transport = httpx.ASGITransport(app(context))
+            context.chats.pace_s = 0
+            transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 answers: list[httpx.Response] = []
                 for method, path, body in requests:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from threading import Event
@@ -17,6 +16,7 @@ import pytest
 from server.conftest import MakeContext, serving
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.server.app import make_app
+from waiting import until
 
 
 class Held:
@@ -28,7 +28,7 @@ class Held:
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         text = history[-1].text
         self.heard.append(text)
-        assert self.may.wait(60)
+        assert self.may.wait(120)
         return Reply(f"You said {text}." if text != "long" else "ha" * 4_000_000)
 
 
@@ -44,7 +44,7 @@ def body(text: str) -> dict[str, object]:
 
 def streamed(url: str, text: str) -> str:
     """What a client reads of a stream, if it comes to its end."""
-    answer = httpx.post(f"{url}/v1/chat/completions", json=body(text), timeout=60)
+    answer = httpx.post(f"{url}/v1/chat/completions", json=body(text), timeout=120)
     *events, last = [line[6:] for line in answer.text.splitlines() if line.startswith("data: ")]
     assert last == "[DONE]"
     return "".join(json.loads(event)["choices"][0]["delta"].get("content", "") for event in events)
@@ -59,13 +59,6 @@ def rude(url: str, text: str) -> socket.socket:
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
     client.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n{content}".encode())
     return client
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_a_client_that_reads_nothing_holds_nobody_up(make_context: MakeContext) -> None:
@@ -92,7 +85,7 @@ def test_a_client_that_goes_away_leaves_the_queue(make_context: MakeContext, cli
         leaving.close()
         until(lambda: context.executor.queue_length == 1)
         agent.may.set()
-        assert (first.result(60), last.result(60)) == ("You said first.", "You said last.")
+        assert (first.result(120), last.result(120)) == ("You said first.", "You said last.")
     assert agent.heard == ["first", "last"]
 
 
@@ -104,7 +97,7 @@ def test_a_server_that_stops_finishes_what_was_asked(make_context: MakeContext, 
         replies += [clients.submit(streamed, url, str(number)) for number in range(4)]
         until(lambda: context.executor.queue_length == 3)
         clients.submit(_release_when_closed, url, agent)
-    assert sorted(reply.result(60) for reply in replies) == [f"You said {number}." for number in range(4)]
+    assert sorted(reply.result(120) for reply in replies) == [f"You said {number}." for number in range(4)]
 
 
 def _release_when_closed(url: str, agent: Held) -> None:

@@ -62,7 +62,7 @@ def test_whoever_leaves_stops_the_writing(how: str) -> None:
             left.set() if how == "disconnect" else cancellation.cancel()
             with pytest.raises(Refused, match="stopped"):
                 await anext(items)
-        assert await asyncio.to_thread(writer.ended.wait, 20)
+        assert await asyncio.to_thread(writer.ended.wait, 120)
 
     asyncio.run(run())
     executor.close()
@@ -76,7 +76,7 @@ def test_whoever_leaves_the_queue_is_never_written_for() -> None:
     async def run() -> None:
         first, cancellation = executor.stream(NOBODY, HELLO), Cancellation()
         begun = asyncio.ensure_future(anext(first))
-        assert await asyncio.to_thread(writer.begun.wait, 20)
+        assert await asyncio.to_thread(writer.begun.wait, 120)
         second = asyncio.ensure_future(anext(executor.stream(NOBODY, HELLO, cancellation=cancellation)))
         while not executor.queue_length:
             await asyncio.sleep(0)
@@ -138,7 +138,7 @@ class Meeting:
         self.barrier = Barrier(count)
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        self.barrier.wait(20)
+        self.barrier.wait(120)
         return Reply("We are all here.")
 
 

@@ -39,7 +39,7 @@ def test_eight_threads_share_a_story_and_a_persona(tmp_path: Path) -> None:
         "demo-zh",
         str(tmp_path / "zh.story"),
     ):  # in memory all connections share a cache, on file they do not
-        crowd = subprocess.run([sys.executable, "-c", CROWD, story], timeout=60, capture_output=True, text=True)
+        crowd = subprocess.run([sys.executable, "-c", CROWD, story], timeout=300, capture_output=True, text=True)
         assert (crowd.stdout.strip(), crowd.stderr) == ("1", "")
 
 

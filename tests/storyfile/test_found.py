@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from found import found_fact, found_tie
@@ -74,6 +74,7 @@ def test_what_an_entry_says(tmp_path: Path) -> None:
         ("confidence = 0.8", 'confidence = 0.8\ndecision = "changed"', "does not say into what", 2),
         ('value = ["chess"]', "value = [", "is not TOML", None),
         ("bound = 0.7", "bound = true", "'bound' is True", 1),
+        ("bound = 0.7", 'pending = "no"', "pending is 'no'", 1),
     ],
 )
 def test_damage_is_told_of_with_its_line_and_what_to_do(
@@ -131,9 +132,8 @@ def entries(draw: st.DrawFn) -> FoundEntry:
     return FoundEntry("", tie, tuple(draw(texts) for _ in sources), "", decision)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(drawn=st.lists(entries(), max_size=4), bound=st.integers(0, 100))
-def test_what_is_written_reads_back(tmp_path: Path, drawn: list[FoundEntry], bound: int) -> None:
+@given(drawn=st.lists(entries(), max_size=4), bound=st.integers(0, 100), is_pending=st.booleans())
+def test_what_is_written_reads_back(tmp_path: Path, drawn: list[FoundEntry], bound: int, is_pending: bool) -> None:
     numbered = [
         FoundEntry(f"id{number}", entry.claim, entry.quotes, entry.finder, entry.decision)
         for number, entry in enumerate(drawn)
@@ -141,7 +141,7 @@ def test_what_is_written_reads_back(tmp_path: Path, drawn: list[FoundEntry], bou
     ]
     ordered = sorted(numbered, key=lambda entry: type(entry.claim).__name__)
     undo = (tuple((entry.id, entry.decision) for entry in ordered),)
-    file = FoundFile(tmp_path / "found.toml", bound / 100, tuple(ordered), undo)
+    file = FoundFile(tmp_path / "found.toml", bound / 100, tuple(ordered), undo, is_pending)
     back = parse(file.path, render_found(file))
     assert back == file
     assert [entry.finding for entry in back.entries] == [entry.finding for entry in ordered]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import TRADES, tiny_base, tiny_cross_encoder, tiny_data
+from models import PLACES, TRADES, tiny_base, tiny_cross_encoder, tiny_data
 from people import hearing
 from understudy.agents import agent_named
 from understudy.agents.cross_encoder import CrossEncoder
@@ -30,10 +31,10 @@ from understudy.training.task import TrainingTask, checkpoint_folder
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("onnx", reason="training needs the extra 'train'")
 
-TOWERS = EncoderSettings(runs=1, epochs=3, batch=32, rate=5e-3, dropout=0.0, mixing=Mixing(synonym=0.0))
+TOWERS = EncoderSettings(runs=1, epochs=1, batch=64, rate=1e-9, dropout=0.0)  # know nothing: the rest must learn it all
 SETTINGS = CrossEncoderSettings(
-    epochs=10, batch=32, rate=7e-3, drawn=12, hardest=3, others=3, dropout=0.0, weight=2.0, held_back=0.1,
-    mixing=Mixing(0.1, 0.9, 0.0, 0.0, 0.0, 0.0), towers=TOWERS,
+    epochs=20, batch=32, rate=1e-2, drawn=9, hardest=3, others=4, dropout=0.0, weight=2.0, held_back=0.1,
+    mixing=Mixing(0.0, 1.0, 0.0, 0.0, 0.0, 0.0), towers=TOWERS,
 )  # fmt: skip
 SHORT = CrossEncoderSettings(
     epochs=2, batch=32, drawn=8, hardest=2, others=2, held_back=0.1, towers=EncoderSettings(runs=1, epochs=1, batch=64),
@@ -54,14 +55,32 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_data(tmp_path_factory.mktemp("data"), dialogues=80)
+    return tiny_data(tmp_path_factory.mktemp("data"), dialogues=40)
+
+
+def answers_of_profiles(folder: Path, dialogues: int = 96) -> Path:
+    """Everybody is asked the same, and only the profile tells what is answered."""
+    chance, lines = random.Random(7), list[str]()
+    for number in range(dialogues):
+        mine = sorted(TRADES)[number % len(TRADES)]
+        yours = chance.choice(sorted(TRADES.keys() - {mine}))
+        told = [
+            f"your persona: i {TRADES[mine]} {mine}.",
+            f"your persona: i live by the {chance.choice(PLACES)}.",
+            f"partner's persona: i {TRADES[yours]} {yours}.",
+            f"hello , what do you do ?\ti {TRADES[mine]} {mine} all day .",
+        ]
+        lines += [f"{line} {text}" for line, text in enumerate(told, 1)]
+    (folder / "train_both_original_no_cands.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, data: Path, base: Path, encoder: Path) -> Path:
-    out = tmp_path_factory.mktemp("trained") / "model"
-    train("cross-encoder", data, out, settings=SETTINGS, base=base, origin=encoder, device="cpu")
-    return out
+def trained(tmp_path_factory: pytest.TempPathFactory, encoder: Path) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    data, base = answers_of_profiles(folder), tiny_base(folder / "base", layers=1)
+    train("cross-encoder", data, folder / "model", settings=SETTINGS, base=base, origin=encoder, device="cpu")
+    return folder / "model"
 
 
 def opened(model: Path) -> CrossEncoder:
@@ -75,20 +94,18 @@ def test_it_prefers_what_the_profile_says(trained: Path) -> None:
     for thing, verb in TRADES.items():
         somebody = Situation(Persona("Somebody", profile=(f"i {verb} {thing}.", "i live by the mill.")))
         offered = [f"i {TRADES[other]} {other} all day ." for other in (thing, *(set(TRADES) - {thing}))]
-        contexts = [
-            build_context(somebody, hearing(f"hello , i {trade} , and you ?")) for trade in ("sail boats", "bake bread")
-        ]
-        right += sum(own[0] == max(own) for own in agent._pairs.scores(contexts, [offered] * 2))
-    assert right >= 5  # of 24; by chance two
+        [own] = agent._pairs.scores([build_context(somebody, hearing("hello , what do you do ?"))], [offered])
+        right += own[0] == max(own)
+    assert right > 6, "of twelve; one by chance"
 
 
 def test_the_card_says_what_it_is(trained: Path, encoder: Path) -> None:
     card = json.loads((trained / "model.json").read_text(encoding="utf-8"))
     assert (card["agent"], card["format"], card["seed"]) == ("cross-encoder", 1, 0)
     assert card["weight"] == 2 and card["bits"] in (8, 32)
-    assert card["settings"]["towers"]["epochs"] == 3
+    assert card["settings"]["towers"]["epochs"] == 1
     assert set(card["figures"]["hits@1"]) == {"none", "self"}
-    assert card["figures"]["hits@1"]["self"] > 0.2  # by chance .05, beside an encoder that knows nothing
+    assert card["figures"]["hits@1"]["self"] > 0.1  # by chance .05, beside an encoder that knows nothing
     assert (trained / "encoder" / "encoder.int8.onnx").read_bytes() == (encoder / "encoder.int8.onnx").read_bytes()
     assert not checkpoint_folder(trained).exists()
 

@@ -234,6 +234,6 @@ def test_one_who_changes_a_file_and_does_not_finish_holds_up_no_reader(tmp_path:
             store.database._write_lock.release()  # type: ignore[attr-defined]
         assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
         assert not waiting.done()
-    assert waiting.result(30).decision == "rejected"
+    assert waiting.result(120).decision == "rejected"
     for one in (store, other):
         one.close()

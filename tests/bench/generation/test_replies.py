@@ -70,7 +70,7 @@ def test_a_batch_that_fails_is_asked_one_by_one(questions: tuple[Example, ...]) 
 
 
 def test_an_agent_that_waits_is_asked_several_at_once(questions: tuple[Example, ...]) -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=60)
 
     class Waiting(Moody):
         waits = True

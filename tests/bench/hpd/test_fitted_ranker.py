@@ -90,5 +90,6 @@ def test_it_is_a_ranker_whose_scores_stand_alone(examples: list[Example]) -> Non
     assert isinstance(ranker, Ranker)
     asked = examples[3]
     together = ranker.score(asked.situation, asked.history, asked.candidates)
-    assert together == [ranker.score(asked.situation, asked.history, [text])[0] for text in asked.candidates]
+    alone = [ranker.score(asked.situation, asked.history, [text])[0] for text in asked.candidates]
+    assert together == pytest.approx(alone, rel=1e-9, abs=1e-12)
     assert ranker.score(asked.situation, asked.history, []) == []

@@ -9,7 +9,7 @@ from understudy.dialogue import Draft, Situation, Turn, situation_at
 from understudy.judging.guards import StoryViews, Verdict, all_guards, objection
 from understudy.judging.guards.address import address
 from understudy.judging.guards.contradiction import against_age, against_ties, wrong_gender
-from understudy.judging.guards.form import form
+from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
@@ -326,3 +326,58 @@ def test_whoever_gave_a_name_may_be_called_by_it_though_somebody_absent_has_it_t
     draft = Draft("Good evening, Tovey.", "writer")
     assert not address(zita, [Turn("You", "Good evening.")], draft).passed
     assert address(zita, [Turn("You", "Good evening. I'm Tovey.")], draft).passed
+
+
+MARA = Situation(Persona("Mara"), faced=Other("Pia Lenk"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("As an AI language model, I cannot say.", "assistant"),
+        ("I'm just a chatbot.", "assistant"),
+        ("<|im_start|>Yes.", "assistant"),
+        ("Well.\nPia Lenk: I have it.", "another"),
+        ("User: And then?", "another"),
+        ("**Pia Lenk:** I have it.", "another"),
+        ("Je ne sais pas, mais vous avez le livre et une table.", "language"),
+        ("我不知道你在说什么。", "language"),
+        ("I know it now. I know it now. I know it now. I know it now.", "twice"),
+        ("I told you that I have nothing more to say on it.", "chat"),
+    ],
+)
+def test_what_is_no_reply_at_all_stops_any_writer(text: str, reason: str) -> None:
+    history = (*HEARD, Turn("Mara", "I told you that I have nothing more to say on it."), *HEARD)
+    verdict = not_a_reply(MARA, history, written(text))
+    assert not verdict.passed and reason in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*smiles* It is there.",
+        "It is on the",
+        "Yes.",
+        "...",
+        "Mon Dieu! It is there.",
+        "No, no, no! Not that. No, no!",
+        "Mara: It is there.",
+        "A language model? I do not know what that is.",
+        "The rule is this: nobody touches the rack.",
+        "Where is the rack?",
+    ],
+)
+def test_what_is_a_matter_of_style_stops_no_good_writer(text: str) -> None:
+    assert not_a_reply(MARA, (*HEARD, Turn("Mara", "Yes."), *HEARD), written(text)).passed
+
+
+def test_a_machine_may_say_that_it_is_one() -> None:
+    robot = Situation(Persona("Unit 7", profile=("I am a robot who sweeps the station.",)))
+    assert not_a_reply(robot, (), written("I am an AI, and I sweep.")).passed
+
+
+def test_a_secret_of_others_that_nobody_told_is_not_hit_upon(demo: Story, views: StoryViews) -> None:
+    situation, history = at(demo, "Pia Lenk", "1.4", "Zita Karst", "What do you know of the Captain?")
+    guard = kept_secret(views)
+    assert not guard(situation, history, written("She made up a husband and bought the ring, and he was late.")).passed
+    assert guard(situation, history, written("She has a ring, and she is never late.")).passed

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -73,9 +75,11 @@ def test_the_shipped_voice_model_is_whole() -> None:
 def test_people_agree_with_it_about_characters_it_was_not_trained_on() -> None:
     data = realdata.folder("personaclr")
     correlations, precisions = [], []
+    load = cache(Samples.load)
+    cast = cache(VoiceCast)
     for judged in judged_in(data / "evaluation", data):
-        samples = Samples.load(judged.novel)
-        values = voice(samples, judged.character).values(samples.tokenize(judged.replies))
+        samples = load(judged.novel)
+        values = voice(samples, judged.character, cast(samples)).values(samples.tokenize(judged.replies))
         correlations.append(spearman(values, judged.scores))
         precisions.append(average_precision(-values, judged.unfit))
     assert len(correlations) == 12

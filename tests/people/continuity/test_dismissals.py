@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
@@ -49,7 +49,6 @@ def test_a_file_that_is_wrong_is_an_error_that_says_so(tmp_path: Path, text: str
         Dismissals(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=st.text(), who=st.text(min_size=1))
 def test_any_text_can_be_dismissed(tmp_path: Path, text: str, who: str) -> None:
     fault = replace(FAULT, line=replace(FAULT.line, text=text, speaker=who))

@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_refused(document: Document, content: bytes, mess
         document(content)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(content=damage(docx(paragraph("One", "Kapitel"), "Some text.")))
 def test_a_damaged_document_is_read_or_refused(document: Document, content: bytes) -> None:
     with contextlib.suppress(InputError):

@@ -171,10 +171,10 @@ def test_what_would_do_harm_or_is_nothing_is_refused(
 @pytest.mark.parametrize("piece", ["<", "<!--", "<a ", "&", "</", "<!", "<![", '<a b="', "<script>", "</p"])
 def test_html_made_to_be_slow_is_not(book: Book, piece: str) -> None:
     content = epub({"a.xhtml": "<html><p>x" + piece * (400_000 // len(piece))})
-    began = time.monotonic()
+    began = time.process_time()
     with contextlib.suppress(InputError):
         book(content)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10  # forty times what is needed
 
 
 def test_a_path_out_of_the_archive_is_only_a_name(book: Book, tmp_path: Path) -> None:
@@ -225,14 +225,14 @@ def test_it_is_told_by_content() -> None:
     assert READER.recognises(zipped({"META-INF/container.xml": CONTAINER}), Path("x"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(content=damage(epub({"a.xhtml": "<h1>One</h1><p>Some text.</p>"}, nav=NAV)))
 def test_a_damaged_book_is_read_or_refused(book: Book, content: bytes) -> None:
     with contextlib.suppress(InputError):
         book(content)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(body=st.text("<>/&;!-[]\"'= apdivh1brsup#x\n", max_size=80))
 def test_whatever_stands_in_a_document_is_read_or_refused(book: Book, body: str) -> None:
     with contextlib.suppress(InputError):

@@ -65,7 +65,7 @@ def test_every_line_is_accounted_for(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["[[" * 200_000, "[[a\n" * 20_000, "[[]" * 100_000, "/**/" * 100_000])
-def test_the_time_is_in_proportion_to_the_text(text: str) -> None:
+def test_a_long_text_of_marks_does_not_hang(text: str) -> None:
     before = time.process_time()
     cut(text)
-    assert time.process_time() - before < 5
+    assert time.process_time() - before < 10  # forty times what is needed

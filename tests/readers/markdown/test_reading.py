@@ -3,15 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, speaker_texts, stands
 from understudy.readers import read
 from understudy.readers.events import Cue, Description, Event, Heading, Opening, SceneStart, Unread
 from understudy.readers.markdown import READER
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def parsed(text: str) -> list[Event]:
@@ -154,13 +152,11 @@ PIECES = st.sampled_from(
 )
 
 
-@unhurried
 @given(st.lists(PIECES, min_size=1).map("".join).filter(str.strip))
 def test_whatever_stands_there_adds_up(text: str) -> None:
     parsed(text)
 
 
-@unhurried
 @given(damage(b"---\ntitle: x\n---\n# Chapter 1\n\n**Ivo:** One *two*.\n\n_(Ivo leaves)_\n\nA\n---\n**Ada**: Three.\n"))
 def test_a_damaged_file_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

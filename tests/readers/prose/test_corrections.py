@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prosetext import guessed, prose_of
@@ -220,7 +220,6 @@ TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 
 
 @given(quotes=st.lists(TEXT.filter(lambda text: text.strip() and '"' not in text), min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
 def test_whatever_is_said_is_written_and_read_the_same(
     tmp_path_factory: pytest.TempPathFactory, quotes: list[str]
 ) -> None:

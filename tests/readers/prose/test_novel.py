@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from containers import docx, epub
@@ -100,7 +100,6 @@ def test_declared_people_are_found_whatever_the_dates_in_the_cast_file(tmp_path:
     assert [fact.since.dotted for fact in story.facts()] == ["2.1.1"]
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from(list(CHAPTERS.values())), min_size=1, max_size=4))
 def test_joined_prose_says_what_its_parts_say(texts: list[str]) -> None:
     parts = [parse_prose(text) for text in texts]

@@ -252,7 +252,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=60).map("".join))
 @example('"Odile\n\n[Illustration: a cat]\n\n"Well?" asked Odile.')
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_every_line_is_accounted_for_in_order(text: str) -> None:
     source = SourceFile(Path(__file__))
     try:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, speaker_texts, stands
@@ -13,8 +13,6 @@ from understudy.errors import InputError
 from understudy.readers import read
 from understudy.readers.events import CastEntry, Event, Movement, SceneStart, Speech, Unread
 from understudy.readers.renpy import READER
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 CAST = 'define e = Character("Eileen", image="eily")\ndefine n = Character(None)\nlabel start:\n'
 
@@ -121,7 +119,6 @@ WORDS = st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@unhurried
 @given(texts=st.lists(WORDS, min_size=1, max_size=5))
 def test_every_word_is_there_as_it_was(texts: list[str]) -> None:
     lines = "".join(f"    e {json.dumps(text, ensure_ascii=False)}\n" for text in texts)
@@ -141,7 +138,6 @@ def test_only_scripts_of_renpy_are_recognised() -> None:
         assert not READER.recognises(other, Path("script.rpy"))
 
 
-@unhurried
 @given(damage(SAMPLES["renpy"][1]()))
 def test_a_damaged_file_is_read_or_refused(content: bytes) -> None:
     stands(READER, content or b"\n")

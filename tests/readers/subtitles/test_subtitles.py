@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import damage, of_kind, read_bytes, speaker_texts, stands
@@ -13,8 +13,6 @@ from understudy.errors import InputError
 from understudy.readers import read
 from understudy.readers.events import Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.readers.subtitles import SUBRIP, WEBVTT
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 Shown = tuple[float, float, str]
 
@@ -146,7 +144,6 @@ LABELS = st.sampled_from(["ANN: ", "- BOB: ", "- ", ""])
 LINES = st.lists(st.tuples(LABELS, TEXTS), min_size=1, max_size=3)
 
 
-@unhurried
 @given(
     cues=st.lists(LINES, min_size=1, max_size=6),
     gaps=st.lists(st.sampled_from([0.0, 1.0, 30.0]), min_size=6, max_size=6),
@@ -166,7 +163,6 @@ def test_every_word_is_there_in_order(cues: list[list[tuple[str, str]]], gaps: l
 @pytest.mark.parametrize(
     ("reader", "content"), [(SUBRIP, srt((1, 2, "- ANN: A.\n- B: B."))), (WEBVTT, vtt((1, 2, "<v A>B")))]
 )
-@unhurried
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(reader: Reader, content: bytes, data: st.DataObject) -> None:
     stands(reader, data.draw(damage(content)) or b"\n")

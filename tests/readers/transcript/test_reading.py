@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reading import damage, events_of, of_kind, read_bytes, stands
@@ -325,7 +325,6 @@ def letters_of(text: str) -> Counter[str]:
 
 @given(st.lists(PIECES, max_size=30))
 @example(["Jo (V): Hm.", "Jo: Hm."])
-@settings(max_examples=300)
 def test_nothing_is_lost_whatever_the_text(lines: list[str]) -> None:
     """Every unit is accounted for (by `read_bytes`), and every letter is in some event."""
     text = "\n".join(line.replace("\0", "").replace("\r", " ").replace("\n", " ") for line in lines)

@@ -48,6 +48,4 @@ class Remembering:
 @pytest.fixture
 def remembering(make_context: Callable[..., AppContext]) -> tuple[Remembering, AppContext]:
     agent = Remembering()
-    context = make_context(agent)
-    context.chats.pace_s = 0
-    return agent, context
+    return agent, make_context(agent)

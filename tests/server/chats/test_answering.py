@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,17 +16,10 @@ from server.conftest import MakeContext, serving
 from understudy.dialogue import Candidate
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from waiting import until
 from writers import PIECES, Writer
 
 TEXT = "".join(PIECES)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what another thread does."""
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 class Chatting:
@@ -63,9 +55,8 @@ def chatting(make_context: MakeContext) -> Iterator[Callable[[Writer], Chatting]
 
     def make(writer: Writer) -> Chatting:
         context = make_context(writer)
-        context.chats.pace_s = 0
         server = serving(make_app(context))
-        client = httpx.Client(base_url=server.__enter__(), timeout=20)
+        client = httpx.Client(base_url=server.__enter__(), timeout=120)
         opened.extend((server, client))
         return Chatting(writer, context, client)
 
@@ -107,7 +98,7 @@ def test_a_stop_stops_the_writing_and_keeps_what_was_seen(chatting: Make) -> Non
                 break
         stop = {"message": data["message"], "seen": 2}
         stopped = chat.client.post(f"{chat.path}/stop", json=stop).json()
-    assert chat.writer.ended.wait(20)
+    assert chat.writer.ended.wait(120)
     assert chat.writer.written == list(PIECES[:3])
     assert [message["text"] for message in stopped["messages"]] == ["Well?", "I never"]
     user, reply = chat.messages()
@@ -121,9 +112,9 @@ def test_a_stop_before_the_first_piece_stops_the_writing_too(chatting: Make) -> 
     with chat.saying() as response:
         events = next_events(response.iter_lines())
         said = next(events)[1]
-        assert chat.writer.begun.wait(20)
+        assert chat.writer.begun.wait(120)
         chat.client.post(f"{chat.path}/stop", json={"after": said["id"]})
-    assert chat.writer.ended.wait(20)
+    assert chat.writer.ended.wait(120)
     assert chat.writer.written == []
     assert [(message["text"], message["unanswered"]) for message in chat.messages()] == [("Well?", False)]
 
@@ -135,7 +126,7 @@ def test_a_client_that_leaves_stops_the_writing_and_what_came_is_kept(chatting: 
         chat.writer.release(2)
         while next(events)[1].get("text") != PIECES[1]:
             pass
-    assert chat.writer.ended.wait(20)
+    assert chat.writer.ended.wait(120)
     assert chat.writer.written == list(PIECES[:2])
     until(lambda: [message["text"] for message in chat.messages()] == ["Well?", "I never"])
     assert chat.messages()[1]["state"] == "cut"
@@ -184,9 +175,9 @@ def test_what_was_kept_back_is_never_the_next_best_reply(chatting: Make) -> None
 def test_a_chat_that_is_deleted_stops_the_writing(chatting: Make) -> None:
     chat = chatting(Writer(gated=True))
     with chat.saying():
-        assert chat.writer.begun.wait(20)
+        assert chat.writer.begun.wait(120)
         assert chat.client.delete(chat.path).status_code == 204
-        assert chat.writer.ended.wait(20)
+        assert chat.writer.ended.wait(120)
     assert chat.client.get(chat.path).status_code == 404
 
 

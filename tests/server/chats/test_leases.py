@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any
 
@@ -28,7 +28,7 @@ class Blocking(Remembering):
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         self.thinking.set()
-        assert self.free.wait(30)
+        assert self.free.wait(120)
         return super().reply(situation, history)
 
 
@@ -38,8 +38,6 @@ class Two:
     def __init__(self, make_context: MakeContext, address: str) -> None:
         self.agents = Blocking(), Blocking()
         self.contexts: list[AppContext] = [make_context(agent, database=address) for agent in self.agents]
-        for context in self.contexts:
-            context.chats.pace_s = 0
         self.chat = ""
         self.here: httpx.AsyncClient
         self.there: httpx.AsyncClient
@@ -58,19 +56,33 @@ class Two:
 
     async def begun(self, client: httpx.AsyncClient, agent: Blocking, text: str = "Well?") -> asyncio.Task[Any]:
         saying = asyncio.create_task(self.say(client, text))
-        assert await asyncio.to_thread(agent.thinking.wait, 20)
+        assert await asyncio.to_thread(agent.thinking.wait, 120)
         return saying
 
     async def document(self, client: httpx.AsyncClient) -> dict[str, Any]:
         document: dict[str, Any] = (await client.get(f"/api/chats/{self.chat}")).json()
         return document
 
+    async def held_until(self) -> float:
+        """When the chat's lease runs out, by the database's clock."""
+        rows = await self.contexts[1].database.read(
+            lambda db: db.rows("SELECT held_until FROM chats WHERE id = ?", (self.chat,))
+        )
+        return float(rows[0][0])
+
     async def texts(self, client: httpx.AsyncClient) -> list[str]:
         return [message["text"] for message in (await self.document(client))["messages"]]
 
 
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(120):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture
-def two(make_context: MakeContext, address: str) -> Two:
+def two(make_context: MakeContext, address: str, monkeypatch: pytest.MonkeyPatch) -> Two:
+    monkeypatch.setattr(leases, "POLL_S", 0.02)
     return Two(make_context, address)
 
 
@@ -94,7 +106,8 @@ def test_what_comes_to_the_other_waits_until_the_reply_is_there(two: Two) -> Non
     async def work() -> None:
         first = await two.begun(two.here, two.agents[0])
         second = asyncio.create_task(two.say(two.there, "And now?"))
-        await asyncio.sleep(0.6)
+        await until(lambda: two.contexts[1].chats._tasks)
+        await asyncio.sleep(0.1)
         assert not two.agents[1].thinking.is_set()
         for agent in two.agents:
             agent.free.set()
@@ -110,7 +123,7 @@ def test_a_retry_that_waited_for_the_answer_gets_that_one(two: Two) -> None:
         (message,) = (await two.document(two.there))["messages"]
         path = f"/api/chats/{two.chat}/messages/{message['id']}/retry"
         retrying = asyncio.create_task(two.there.post(path, json={}))
-        await asyncio.sleep(0.3)
+        await until(lambda: two.contexts[1].chats._tasks)
         two.agents[0].free.set()
         await saying
         events = events_of(await retrying)
@@ -140,7 +153,7 @@ def test_a_chat_that_the_other_deletes_is_written_no_further(two: Two) -> None:
     async def work() -> None:
         saying = await two.begun(two.here, two.agents[0])
         deleting = asyncio.create_task(two.there.delete(f"/api/chats/{two.chat}"))
-        await asyncio.sleep(0.5)
+        await until(lambda: any(stream.stopped for stream in two.contexts[0].chats._streams))
         two.agents[0].free.set()
         assert (await deleting).is_success
         assert "done" not in dict(events_of(await saying))
@@ -172,12 +185,14 @@ def test_whoever_was_taken_for_dead_and_comes_back_stores_nothing_more(
 
 
 def test_a_lease_is_renewed_as_long_as_it_is_needed(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "LEASE_S", 1.0)
-    monkeypatch.setattr(leases, "RENEW_S", 0.2)
+    monkeypatch.setattr(leases, "RENEW_S", 0.02)
 
     async def work() -> None:
         saying = await two.begun(two.here, two.agents[0])
-        await asyncio.sleep(2.5)
+        first = await two.held_until()
+        async with asyncio.timeout(120):
+            while await two.held_until() <= first:
+                pass
         assert (await two.document(two.there))["writing"]
         two.agents[0].free.set()
         await saying
@@ -189,13 +204,12 @@ def test_a_lease_is_renewed_as_long_as_it_is_needed(two: Two, monkeypatch: pytes
 def test_a_server_with_a_database_of_its_own_says_as_well_that_it_is_writing(make_context: MakeContext) -> None:
     agent = Blocking()
     context = make_context(agent)
-    context.chats.pace_s = 0
 
     async def work() -> None:
         async with visiting(make_app(context)) as client:
             chat = (await client.post("/api/chats", json=BEGUN)).json()["id"]
             saying = asyncio.create_task(client.post(f"/api/chats/{chat}/messages", json={"text": "Well?"}))
-            assert await asyncio.to_thread(agent.thinking.wait, 20)
+            assert await asyncio.to_thread(agent.thinking.wait, 120)
             assert (await client.get(f"/api/chats/{chat}")).json()["writing"]
             assert "A reply is on its way." in (await client.get(f"/chats/{chat}")).text
             agent.free.set()

@@ -22,9 +22,8 @@ BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 
 
 @pytest.fixture
-def chat(context: AppContext, ask: Ask) -> str:
+def chat(ask: Ask) -> str:
     """One exchange, tried twice, and one at another moment."""
-    context.chats.pace_s = 0
     number = str(ask("POST", "/api/chats", json=BEGUN).json()["id"])
     events = events_of(ask("POST", f"/api/chats/{number}/messages", json={"text": HOSTILE}))
     events_of(ask("POST", f"/api/chats/{number}/messages/{events[-2][1]['id']}/retry"))
@@ -94,8 +93,7 @@ def test_user_text_stays_text_in_events_and_on_the_page(ask: Ask, chat: str) -> 
     assert document["messages"][0]["text"] == HOSTILE
 
 
-def test_characters_that_are_no_text_are_taken_out(ask: Ask, context: AppContext) -> None:
-    context.chats.pace_s = 0
+def test_characters_that_are_no_text_are_taken_out(ask: Ask) -> None:
     number = ask("POST", "/api/chats", json=BEGUN).json()["id"]
     response = ask("POST", f"/api/chats/{number}/messages", json={"text": "\0a\x1b[31mb\r\nc\x7f\td "})
     assert "\0" not in response.text

@@ -157,7 +157,7 @@ def test_whatever_is_done_a_chat_stays_a_tree(db: Database) -> None:
     examples = 60 if isinstance(db, Sqlite) else 12
     run_state_machine_as_test(
         lambda: ChatIsATree(db),  # type: ignore[arg-type]
-        settings=settings(max_examples=examples, stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=examples, stateful_step_count=25),
     )
 
 

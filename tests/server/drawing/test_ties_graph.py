@@ -7,7 +7,7 @@ from itertools import combinations
 from math import atan2, hypot
 from xml.etree import ElementTree
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.server.drawing.ties_graph import (
@@ -137,7 +137,6 @@ def overlap(first: tuple[NodePosition, NodeSize], second: tuple[NodePosition, No
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(people)
 def test_nobody_stands_in_anybodys_way(around: list[tuple[NodeSize, float]]) -> None:
     positions = layout(MIDDLE, numbered(around), 104, 172)

@@ -9,7 +9,7 @@ from html import unescape
 from pathlib import Path
 
 import httpx
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
@@ -50,7 +50,6 @@ def later_things(plan: Plan, at: Moment) -> set[str]:
     return lines | settings | titles | facts
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(plan=plans(), data=st.data())
 def test_no_view_holds_anything_of_later(plan: Plan, data: st.DataObject) -> None:
     cast = NAMES[: sum(type(event).__name__ == "CastEntry" for event in plan.events)]
@@ -91,7 +90,6 @@ def _begun(line: Moment, at: Moment) -> bool:
     return line.numbers[-1] == 1 and line.numbers[:-1] < at.numbers
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(plan=plans(), data=st.data())
 def test_what_was_said_before_is_all_there_to_read(plan: Plan, data: st.DataObject) -> None:
     at = data.draw(st.sampled_from(list(plan.moments())))

@@ -51,6 +51,7 @@ def test_a_script_is_sent_and_its_report_shown(ask: Ask) -> None:
     assert ask("GET", "/stories").text.count("Yours") == 1
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_what_was_not_read_is_listed_with_its_reason(ask: Ask) -> None:
     page = ask("GET", sent(ask, *BRASS_KEY)).text
     assert "Not read, and why (1)" in page
@@ -78,6 +79,7 @@ def test_a_bad_upload_is_told_on_the_page(ask: Ask) -> None:
         ({"kind": "cast", "text": CAST.replace("Brass", "Tin")}, "Wrote cast.toml"),
     ],
 )
+@pytest.mark.usefixtures("reading_in_thread")
 def test_every_fix_can_be_made_by_form_and_taken_back(ask: Ask, fields: dict[str, str], shown: str) -> None:
     address = sent(ask, *BRASS_KEY)
     before = ask("GET", address).text
@@ -89,6 +91,7 @@ def test_every_fix_can_be_made_by_form_and_taken_back(ask: Ask, fields: dict[str
 
 
 @pytest.mark.parametrize("fields", [{"kind": "rename", "who": "Nobody", "to": "x"}, {"kind": "burn"}, {}])
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_wrong_fix_is_told_on_the_page(ask: Ask, fields: dict[str, str]) -> None:
     address = sent(ask, *BRASS_KEY)
     answer = ask("POST", f"{address}/fix", data=fields)
@@ -97,6 +100,7 @@ def test_a_wrong_fix_is_told_on_the_page(ask: Ask, fields: dict[str, str]) -> No
     assert "What you put right" not in answer.text
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_deleting_and_bringing_back_by_form(ask: Ask) -> None:
     address = sent(ask, *BRASS_KEY)
     assert ask("POST", f"{address}/delete").headers["location"] == "/stories#put-away"
@@ -114,6 +118,7 @@ def test_what_is_not_there_is_told_on_the_page(ask: Ask) -> None:
     assert "there is no such upload here" in answer.text
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_what_users_wrote_is_escaped_everywhere(ask: Ask, context: AppContext) -> None:
     script = f"# act 1: {EVIL}\n## scene 1: {EVIL}\n{EVIL.replace(':', '')}: {EVIL}\nODILE: No.\n% {EVIL}\n"
     cast = f"title = '{EVIL}'\n[[character]]\nname = '{EVIL}'\naliases = ['<b>bold</b>']\nprofile = ['{EVIL}']\n"
@@ -136,6 +141,7 @@ def test_what_users_wrote_is_escaped_everywhere(ask: Ask, context: AppContext) -
     assert "<script>alert" not in wrong.text
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_pages_carry_no_inline_scripts_or_styles(ask: Ask) -> None:
     address = sent(ask, *BRASS_KEY)
     for path in ("/stories", address):
@@ -144,6 +150,7 @@ def test_pages_carry_no_inline_scripts_or_styles(ask: Ask) -> None:
         assert not re.search(r'(?:src|href|action)="(?!/|#)', page)
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_every_field_has_a_label(ask: Ask) -> None:
     address = sent(ask, *BRASS_KEY)
     for path in ("/stories", address):
@@ -154,6 +161,7 @@ def test_every_field_has_a_label(ask: Ask) -> None:
         assert [field for field in fields if not labelled & set(re.findall(r' id="([^"]+)"', field))] == []
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_large_cast_is_shown_in_full_when_asked_for(ask: Ask) -> None:
     script = "".join(f"# act {number}\n## scene 1\nPERSON {number}: I am number {number}.\n" for number in range(1, 61))
     address = sent(ask, ("crowd.txt", script.encode()))
@@ -213,6 +221,7 @@ def test_what_makes_no_sense_in_the_address_is_left_out(ask: Ask, monkeypatch: p
         assert ask("GET", f"{address}?{query}").status_code == 200
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_script_has_no_doubtful_quotations(ask: Ask) -> None:
     assert "Who says it?" not in ask("GET", sent(ask, ("quarrel.txt", TRANSCRIPT.encode()))).text
 

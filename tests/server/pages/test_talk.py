@@ -8,13 +8,7 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
-from understudy.server.context import AppContext
 from understudy.storyfile import Story
-
-
-@pytest.fixture(autouse=True)
-def at_once(context: AppContext) -> None:
-    context.chats.pace_s = 0
 
 
 def begun(ask: Ask, at: str = "1.2") -> str:

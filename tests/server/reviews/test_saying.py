@@ -22,9 +22,7 @@ GULLS = "The gulls know of the weather what I know of the gulls."
 @pytest.fixture
 def context(make_context: MakeContext, lines: UtteranceStore) -> AppContext:
     lines.add([line(GULLS, since="2.1")], APPROVED, FILTER)
-    context = make_context(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
-    context.chats.pace_s = 0
-    return context
+    return make_context(TfIdfAgent(ApprovedCandidates(lines)), utterances=lines)
 
 
 def answered(ask: Ask, at: str) -> tuple[str, str]:

@@ -6,9 +6,8 @@ import asyncio
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
+from killable import children
 from studyserver import StudyServer, study_server, write_chat, write_likely
 from understudy.studies.store import open_study_store
+from waiting import until
 from waiting_agent import WAITING_AGENT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -32,13 +33,13 @@ class Person:
     def __init__(self, server: StudyServer, token: str) -> None:
         self.take, self.name = server.take(token), token[:8]
         self.client = httpx.AsyncClient(
-            verify=False, timeout=30, limits=httpx.Limits(max_keepalive_connections=0, max_connections=None)
+            verify=False, timeout=120, limits=httpx.Limits(max_keepalive_connections=0, max_connections=None)
         )
         self.acknowledged: list[Any] = []
         self.seen: list[str] = []
 
     async def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> dict[str, Any]:
-        for _ in range(100):
+        for _ in range(600):
             try:
                 response = await self.client.request(method, self.take + path, json=body)
             except httpx.TransportError:
@@ -73,19 +74,6 @@ class Person:
                     self.seen.append(message["text"])
 
 
-def children(process: subprocess.Popen[str]) -> list[int]:
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
-    return [int(number) for number in listed.stdout.split()]
-
-
-def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return result
-
-
 @contextmanager
 def two_processes(study: Path, address: str, *options: str, **environment: str) -> Iterator[StudyServer]:
     several = ("--store", address, "--processes", "2", "--behind-proxy")
@@ -94,9 +82,10 @@ def two_processes(study: Path, address: str, *options: str, **environment: str) 
         yield server
 
 
-async def kill_one(process: subprocess.Popen[str], after_s: float) -> None:
-    """Kill one of the children, and wait until there are two again."""
-    await asyncio.sleep(after_s)
+async def kill_one(process: subprocess.Popen[str], people: list[Person]) -> None:
+    """Kill one of the children in the middle of the work, and wait until there are two again."""
+    while sum(len(person.acknowledged) for person in people) < len(people):
+        await asyncio.sleep(0.01)
     before = await asyncio.to_thread(children, process)
     os.kill(before[0], signal.SIGKILL)
     await asyncio.to_thread(until, lambda: len(set(children(process)) - {before[0]}) == 2)
@@ -107,7 +96,7 @@ def test_answers_of_many_survive_a_kill_of_one_of_two_processes(story: Path, add
 
     async def crowd(server: StudyServer) -> list[Person]:
         people = [Person(server, token) for token in server.tokens]
-        await asyncio.gather(kill_one(server.process, 0.5), *(person.answer_all() for person in people))
+        await asyncio.gather(kill_one(server.process, people), *(person.answer_all() for person in people))
         return people
 
     with two_processes(study, address, "--links", "30") as server:
@@ -125,7 +114,7 @@ def test_people_on_different_processes_are_paired_and_hear_each_other_over_a_kil
 
     async def crowd(server: StudyServer) -> list[Person]:
         people = [Person(server, token) for token in server.tokens]
-        await asyncio.gather(kill_one(server.process, 1.0), *(person.talk() for person in people))
+        await asyncio.gather(kill_one(server.process, people), *(person.talk() for person in people))
         return people
 
     with two_processes(study, address, "--links", "20") as server:
@@ -144,7 +133,16 @@ def test_people_on_different_processes_are_paired_and_hear_each_other_over_a_kil
         assert [text for text in chat if text.startswith(person.name)] == person.acknowledged
 
 
-def test_a_reply_of_an_agent_whose_process_is_killed_is_made_by_the_other(story: Path, address: str) -> None:
+def let_leases_run_out(address: str) -> None:
+    """As if they had not been renewed for long."""
+    with open_study_store(address) as store:
+        store.database.rows("UPDATE seats SET lease = ''")
+
+
+@pytest.mark.parametrize("is_waited_for", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_a_reply_of_an_agent_whose_process_is_killed_is_made_by_the_other(
+    story: Path, address: str, is_waited_for: bool
+) -> None:
     study = write_chat(story, chats=1, turns=TURNS, agents='["waiting:waiting"]', agents_percent=100)
     folder = study.parent
     (folder / "waiting.py").write_text(WAITING_AGENT, encoding="utf-8")
@@ -155,6 +153,8 @@ def test_a_reply_of_an_agent_whose_process_is_killed_is_made_by_the_other(story:
         (thinking,) = await asyncio.to_thread(until, lambda: list(folder.glob("thinking-*")))
         killed = int(thinking.name.partition("-")[2])
         os.kill(killed, signal.SIGKILL)
+        if not is_waited_for:
+            await asyncio.to_thread(let_leases_run_out, address)
         (folder / "free").touch()
         await talking
         return person, killed
@@ -170,13 +170,13 @@ def test_whoever_has_logged_in_is_known_to_every_process(story: Path, address: s
     study = write_likely(story, lines=2)
 
     def pages(cookies: httpx.Cookies, count: int = 6) -> set[int]:
-        return {httpx.get(f"{server.url}/studies", cookies=cookies, timeout=30).status_code for _ in range(count)}
+        return {httpx.get(f"{server.url}/studies", cookies=cookies, timeout=120).status_code for _ in range(count)}
 
     with two_processes(study, address, UNDERSTUDY_API_KEY=KEY) as server:
         assert pages(httpx.Cookies()) == {401}
-        login = httpx.post(f"{server.url}/login", data={"key": KEY}, timeout=30)
+        login = httpx.post(f"{server.url}/login", data={"key": KEY}, timeout=120)
         assert login.status_code == 303 and pages(login.cookies, 30) == {200}
-        assert httpx.post(f"{server.url}/logout", cookies=login.cookies, timeout=30).status_code == 303
+        assert httpx.post(f"{server.url}/logout", cookies=login.cookies, timeout=120).status_code == 303
         assert pages(login.cookies) == {401}
 
 

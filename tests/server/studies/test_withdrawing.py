@@ -43,7 +43,7 @@ def at_once(*requests: tuple[str, str, Any]) -> list[int]:
     """Statuses of requests that are sent together."""
 
     async def send() -> list[int]:
-        async with httpx.AsyncClient(verify=False, timeout=30) as client:
+        async with httpx.AsyncClient(verify=False, timeout=120) as client:
             await client.get(requests[0][1])
             sent = [client.request(method, url, json=body) for method, url, body in requests]
             return [response.status_code for response in await asyncio.gather(*sent)]
@@ -72,7 +72,7 @@ def test_an_answer_that_comes_with_the_withdrawal_is_not_kept(
         body = {"assignment": view.assignment, "answer": {"fluency": 4, "fits": "yes"}, "comment": SECRET, "asked": {}}
         statuses = at_once(("POST", f"{take}/{other}", body), ("POST", f"{take}/withdraw", {}))
         assert 200 in statuses and set(statuses) <= {200, 400, 404, 422}
-        assert httpx.get(take, timeout=30).status_code == 404
+        assert httpx.get(take, timeout=120).status_code == 404
     assert rows_of_people(store) == [0, 0, 0, 0] and remains(tmp_path) == []
     assert [event.what for event in store.events(1)].count("somebody withdrew") == ROUNDS
 
@@ -86,21 +86,21 @@ def test_a_message_that_comes_with_the_withdrawal_is_not_kept(
     for _ in range(ROUNDS):
         one, other = (f"{url}/api/take/{token}" for token in store.invite(stored.name, 2))
         for take in (one, other):
-            assert httpx.post(f"{take}/consent", json={"asked": {}}, timeout=30).json()["state"] == "chat"
-            httpx.get(f"{take}/chat", timeout=30)
-        begun = {take: httpx.get(f"{take}/chat", timeout=30).json() for take in (one, other)}
+            assert httpx.post(f"{take}/consent", json={"asked": {}}, timeout=120).json()["state"] == "chat"
+            httpx.get(f"{take}/chat", timeout=120)
+        begun = {take: httpx.get(f"{take}/chat", timeout=120).json() for take in (one, other)}
         speaker = next((take for take, chat in begun.items() if chat["turn"] == "mine"), one)
         said = {"text": f"I sold my {SECRET}.", "key": "1"}
-        assert httpx.post(f"{speaker}/chat", json=said, timeout=30).status_code == 200
+        assert httpx.post(f"{speaker}/chat", json=said, timeout=120).status_code == 200
         again = {"text": f"Yes, my {SECRET}!", "key": "2"}
         poll = f"{speaker}/chat?after=1&state=talking"
         statuses = at_once(("POST", f"{speaker}/withdraw", {}), ("POST", f"{speaker}/chat", again), ("GET", poll, None))
         assert statuses[0] == 200 and set(statuses) <= {200, 400, 404}
         left = other if speaker == one else one
         if not agents:
-            partner = httpx.get(f"{left}/chat?after=1&state=talking", timeout=30).json()
+            partner = httpx.get(f"{left}/chat?after=1&state=talking", timeout=120).json()
             assert (partner["state"], partner["messages"]) == ("waiting", [])  # for another: they had said nothing
-        assert httpx.post(f"{left}/withdraw", json={}, timeout=30).status_code == 200
+        assert httpx.post(f"{left}/withdraw", json={}, timeout=120).status_code == 200
     assert rows_of_people(store) == [0, 0, 0, 0] and remains(story.parent) == []
 
 
@@ -108,11 +108,11 @@ def test_nobody_is_seated_beside_somebody_whose_partner_has_left(store: StudySto
     stored = open_study(store, write_chat(story, chats=2, turns=2))
     takes = [f"{url}/api/take/{token}" for token in store.invite(stored.name, 3)]
     for take in takes:
-        httpx.post(f"{take}/consent", json={"asked": {}}, timeout=30)
+        httpx.post(f"{take}/consent", json={"asked": {}}, timeout=120)
     one, other, third = takes
-    turns = {take: httpx.get(f"{take}/chat", timeout=30).json()["turn"] for take in (one, other)}
+    turns = {take: httpx.get(f"{take}/chat", timeout=120).json()["turn"] for take in (one, other)}
     one, other = (other, one) if turns[other] == "mine" else (one, other)
-    assert httpx.post(f"{one}/chat", json={"text": "hello", "key": "1"}, timeout=30).status_code == 200
-    httpx.post(f"{other}/withdraw", json={}, timeout=30)
-    assert httpx.get(f"{third}/chat", timeout=30).json()["state"] == "waiting"
-    assert httpx.get(f"{one}/chat?after=1&state=talking", timeout=30).json()["state"] == "over"
+    assert httpx.post(f"{one}/chat", json={"text": "hello", "key": "1"}, timeout=120).status_code == 200
+    httpx.post(f"{other}/withdraw", json={}, timeout=120)
+    assert httpx.get(f"{third}/chat", timeout=120).json()["state"] == "waiting"
+    assert httpx.get(f"{one}/chat?after=1&state=talking", timeout=120).json()["state"] == "over"

@@ -20,7 +20,7 @@ from understudy.server.uploads import service
 from understudy.server.uploads.fixes import AddAlias, Merge, Rename, SetTitle, WriteCast
 from understudy.server.uploads.limits import UploadLimits
 from understudy.server.uploads.routes import all_uploads, upload_report
-from uploading import FORM, File, form, in_chunks, opened, sent, zipped
+from uploading import FORM, File, form, in_chunks, opened, read_in_thread, sent, zipped
 
 BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
 QUARREL = b"Odile: You sold the piano.\nBastien: I sold the noise.\nOdile: All of it?\nBast: Every key.\n"
@@ -49,28 +49,30 @@ def rows(folder: Path) -> dict[str, int]:
 NOTHING = {"uploads": 0, "upload_files": 0, "upload_pieces": 0, "upload_fixes": 0}
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
-def test_every_kind_of_file_goes_on_stage_and_comes_back_as_it_was(tmp_path: Path, kind: str) -> None:
-    name, make = SAMPLES[kind]
-    content = make()
-
+@pytest.mark.parametrize("is_in_process", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_every_kind_of_file_goes_on_stage_and_comes_back_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_process: bool
+) -> None:
     async def scenario() -> None:
         registry = StoryRegistry({})
-        async with opened(tmp_path, registry) as uploads:
-            report = await sent(uploads, (name, content))
-            assert report.state == "ready"
-            assert report.report is not None
-            total = report.report.total
-            assert total.units == total.lines + total.descriptions + total.headings + total.unread
-            assert report.story is not None
-            assert registry.story(report.story).title == report.title
-            assert {person.name for person in report.report.cast} >= (
-                {"Odile"} if "PersonaChat" not in kind else {"Person 1A"}
-            )
-            row = await uploads.store.get(report.id)
-            assert b"".join([piece async for piece in uploads.store.pieces(row.files[0])]) == content
-        assert len(left(tmp_path)) == 1
+        async with opened(tmp_path, registry, UploadLimits(uploads=len(SAMPLES))) as uploads:
+            for kind, (name, make) in SAMPLES.items():
+                content = make()
+                report = await sent(uploads, (name, content))
+                assert report.state == "ready", kind
+                assert report.report is not None, kind
+                total = report.report.total
+                assert total.units == total.lines + total.descriptions + total.headings + total.unread, kind
+                assert report.story is not None, kind
+                assert registry.story(report.story).title == report.title, kind
+                someone = "Odile" if "PersonaChat" not in kind else "Person 1A"
+                assert someone in {person.name for person in report.report.cast}, kind
+                row = await uploads.store.get(report.id)
+                assert b"".join([piece async for piece in uploads.store.pieces(row.files[0])]) == content, kind
+        assert len(left(tmp_path)) == len(SAMPLES)
 
+    if not is_in_process:
+        monkeypatch.setattr(service, "read_in_process", read_in_thread)
     asyncio.run(scenario())
 
 
@@ -100,40 +102,41 @@ def test_a_story_is_the_same_however_it_is_sent(tmp_path: Path, story: Path) -> 
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ([("act.txt", b"")], r"act\.txt: is empty"),
-        ([("a.bin", b"\x00\x01\x02" * 50)], r"a\.bin.*(NUL|no form)"),
-        ([("cast.toml", CAST.encode())], "no scripts"),
-        ([("act-1.txt", ACT_1.encode()), ("cast.toml", b"[[character]]\nnme = 1")], r"cast\.toml:1: 'nme' is unknown"),
-        ([("x.zip", zipped([("../a.txt", b"A: b")]))], r"x\.zip: holds a file that would lie outside"),
-        ([("x.zip", zipped([("a.txt", ACT_1.encode())])), ("act-2.txt", ACT_2.encode())], "is a zip among other files"),
-        ([("x.story", b"SQLite format 3\0" + bytes(200))], r"x\.story: is still being written|is not a story file"),
-        ([("x.xml", b"<TEI><a>" * 3)], r"x\.xml"),
-        ([("laughs.xml", LAUGHS)], r"laughs\.xml"),
-        ([("deep.json", b"[" * 100_000)], r"deep\.json"),
-    ],
-)
-def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path, files: list[File], message: str) -> None:
+BAD: list[tuple[list[File], str]] = [
+    ([("act.txt", b"")], r"act\.txt: is empty"),
+    ([("a.bin", b"\x00\x01\x02" * 50)], r"a\.bin.*(NUL|no form)"),
+    ([("cast.toml", CAST.encode())], "no scripts"),
+    ([("act-1.txt", ACT_1.encode()), ("cast.toml", b"[[character]]\nnme = 1")], r"cast\.toml:1: 'nme' is unknown"),
+    ([("x.zip", zipped([("../a.txt", b"A: b")]))], r"x\.zip: holds a file that would lie outside"),
+    ([("x.zip", zipped([("a.txt", ACT_1.encode())])), ("act-2.txt", ACT_2.encode())], "is a zip among other files"),
+    ([("x.story", b"SQLite format 3\0" + bytes(200))], r"x\.story: is still being written|is not a story file"),
+    ([("x.xml", b"<TEI><a>" * 3)], r"x\.xml"),
+    ([("laughs.xml", LAUGHS)], r"laughs\.xml"),
+    ([("deep.json", b"[" * 100_000)], r"deep\.json"),
+]
+
+
+def test_a_bad_upload_says_what_is_wrong_and_leaves_nothing(tmp_path: Path) -> None:
     async def refused() -> None:
         registry = StoryRegistry({})
         async with opened(tmp_path, registry) as uploads:
-            with pytest.raises(InputError, match=message) as caught:
-                await sent(uploads, *files)
-            assert str(tmp_path) not in str(caught.value)
-            assert list(registry) == []
-            (failed,) = await all_uploads(uploads)
-            assert (failed.state, failed.problem, failed.can_retry) == ("failed", str(caught.value), True)
-            await uploads.delete(failed.id)
-            assert await all_uploads(uploads) == []
-            assert left(tmp_path) == []
+            for files, message in BAD:
+                with pytest.raises(InputError, match=message) as caught:
+                    await sent(uploads, *files)
+                assert str(tmp_path) not in str(caught.value)
+                assert list(registry) == [], message
+                (failed,) = await all_uploads(uploads)
+                assert (failed.state, failed.problem, failed.can_retry) == ("failed", str(caught.value), True)
+                await uploads.delete(failed.id)
+                assert await all_uploads(uploads) == [], message
+                assert left(tmp_path) == [], message
             assert (await sent(uploads, ("act.txt", SCRIPT.encode()))).state == "ready"  # the server goes on
 
     asyncio.run(refused())
     assert rows(tmp_path)["uploads"] == 1
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_notes_that_are_sent_by_themselves_are_a_script(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as uploads:
@@ -144,6 +147,7 @@ def test_notes_that_are_sent_by_themselves_are_a_script(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_the_same_files_are_the_same_story(tmp_path: Path) -> None:
     async def scenario() -> None:
         registry = StoryRegistry({})
@@ -189,6 +193,7 @@ def test_a_server_that_starts_again_finds_everything(tmp_path: Path) -> None:
     assert len(left(tmp_path)) == 1
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_story_file_that_is_older_than_its_readers_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +211,7 @@ def test_a_story_file_that_is_older_than_its_readers_is_made_again(
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_what_a_killed_server_left_is_cleared_away(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as uploads:
@@ -226,6 +232,7 @@ def test_what_a_killed_server_left_is_cleared_away(tmp_path: Path) -> None:
     assert rows(tmp_path) == {"uploads": 1, "upload_files": 3, "upload_pieces": 3, "upload_fixes": 1}
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_name_that_the_command_line_takes_is_left_to_it(tmp_path: Path, story: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path / "data") as uploads:
@@ -241,6 +248,7 @@ def test_a_name_that_the_command_line_takes_is_left_to_it(tmp_path: Path, story:
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_fixes_are_read_again_told_and_undone(tmp_path: Path) -> None:
     async def scenario() -> None:
         registry = StoryRegistry({})
@@ -290,6 +298,7 @@ def test_a_fix_that_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_cards_and_plays_can_be_put_right_too(tmp_path: Path) -> None:
     async def scenario() -> None:
         registry = StoryRegistry({})
@@ -316,6 +325,7 @@ def test_the_cast_of_a_story_file_is_settled(tmp_path: Path, story: Path) -> Non
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
     async def scenario() -> None:
         registry = StoryRegistry({})
@@ -347,6 +357,7 @@ def test_deleting_can_be_taken_back_for_a_while(tmp_path: Path) -> None:
     assert rows(tmp_path) == NOTHING
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_there_is_room_for_so_much_and_no_more(tmp_path: Path) -> None:
     async def scenario() -> None:
         size = len(SCRIPT.encode())
@@ -391,6 +402,7 @@ def test_a_form_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "reading").iterdir()) == []
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_script_can_be_pasted(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with opened(tmp_path) as uploads:
@@ -404,6 +416,7 @@ def test_a_script_can_be_pasted(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_full_disk_loses_nothing_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def full(*_: object) -> None:
         raise Refused("the server's database cannot take this now", 507)
@@ -508,6 +521,7 @@ def test_asking_for_uploads_that_are_not_there_leaves_nothing(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_uploads_that_come_at_once_do_not_pass_the_limit_together(tmp_path: Path) -> None:
     def script(number: int) -> bytes:
         return (SCRIPT + f"ODILE: This is number {number}.\n" * 200).encode()

@@ -17,9 +17,11 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
 from understudy.server.uploads.fixes import Merge, Rename
+from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reading_jobs import OnProgress
 from understudy.server.uploads.routes import all_uploads, upload_report
 from understudy.server.uploads.service import UploadService
-from uploading import FORM, form, in_chunks, opened, sent
+from uploading import FORM, form, in_chunks, opened, read_in_thread, sent
 
 Scenario = Callable[[UploadService, UploadService, StoryRegistry], Awaitable[None]]
 
@@ -42,6 +44,7 @@ def two(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Callab
     return run
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_what_one_reads_fixes_undoes_deletes_and_restores_the_other_serves_so(
     two: Callable[[Scenario], None],
 ) -> None:
@@ -69,7 +72,19 @@ def test_what_one_reads_fixes_undoes_deletes_and_restores_the_other_serves_so(
     two(scenario)
 
 
-def test_a_reading_under_way_and_its_failure_are_seen_through_the_other(two: Callable[[Scenario], None]) -> None:
+def test_a_reading_under_way_and_its_failure_are_seen_through_the_other(
+    two: Callable[[Scenario], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read = asyncio.Event()
+
+    async def read_later(
+        work: Path, limits: UploadLimits, on_progress: OnProgress, form: str = "", story: Path | None = None
+    ) -> bool:
+        await may_read.wait()
+        return await read_in_thread(work, limits, on_progress, form, story)
+
+    monkeypatch.setattr(service, "read_in_process", read_later)
+
     async def scenario(here: UploadService, there: UploadService, _: StoryRegistry) -> None:
         upload, _already = await here.receive(FORM, in_chunks(form(BRASS_KEY)))
         await here.sync()
@@ -77,9 +92,10 @@ def test_a_reading_under_way_and_its_failure_are_seen_through_the_other(two: Cal
         assert [entry.state for entry in await all_uploads(there)] == ["reading"]
         with pytest.raises(Refused, match="being read"):
             await there.delete(upload)
-        await there.jobs.wait(upload)
-        await asyncio.sleep(0.3)
-        assert (await upload_report(there, upload)).state == "ready"
+        may_read.set()
+        async with asyncio.timeout(120):
+            while (await upload_report(there, upload)).state != "ready":
+                await asyncio.sleep(0.02)
         failed, _already = await here.receive(FORM, in_chunks(form([("a.bin", b"\x00\x01")])))
         with pytest.raises(Exception, match="a.bin"):
             await here.jobs.wait(failed)
@@ -93,6 +109,7 @@ def test_a_reading_under_way_and_its_failure_are_seen_through_the_other(two: Cal
     two(scenario)
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_two_stories_of_one_title_that_are_read_at_once_have_two_names(two: Callable[[Scenario], None]) -> None:
     async def scenario(here: UploadService, there: UploadService, registry: StoryRegistry) -> None:
         first, second = await asyncio.gather(
@@ -105,6 +122,7 @@ def test_two_stories_of_one_title_that_are_read_at_once_have_two_names(two: Call
     two(scenario)
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_fix_of_what_another_has_changed_meanwhile_is_refused(two: Callable[[Scenario], None]) -> None:
     async def scenario(here: UploadService, there: UploadService, _: StoryRegistry) -> None:
         report = await sent(here, ("quarrel.txt", QUARREL))
@@ -121,6 +139,7 @@ def test_a_fix_of_what_another_has_changed_meanwhile_is_refused(two: Callable[[S
     two(scenario)
 
 
+@pytest.mark.usefixtures("reading_in_thread")
 def test_a_story_that_is_unknown_here_is_looked_up(make_context: MakeContext, address: str) -> None:
     here, there = make_context(database=address), make_context(database=address)
 

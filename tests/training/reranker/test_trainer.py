@@ -40,7 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data, novels = trades(folder / "data", 6), novelset.folder(folder / "pdnc")
     texts = [path.read_text(encoding="utf-8") for path in (*data.glob("*.txt"), *novels.glob("*/novel_text.txt"))]
     labels = " ".join(f"{name}: " for name in (*NAMES, "Ines", "Tomas"))
-    tiny_model(folder / "base", "causal", words_of([*texts, labels]), 64)
+    words = words_of(text.replace('"', "") for text in (*texts, labels))
+    tiny_model(folder / "base", "causal", words, 64, spread=0.2)
     return folder
 
 
@@ -81,20 +82,18 @@ def test_the_loss_by_hand(folder: Path) -> None:
     assert value == pytest.approx(math.log(2) + 0.25 * wording, abs=1e-4)  # the third reply says the same: two are left
 
 
-def test_a_novel_is_learnt_by_heart(folder: Path, tmp_path: Path) -> None:
-    """'Where is boat 4?' is answered by 'It is at boat number 4.', which the turns tell."""
-    train_reranker(task(folder, tmp_path / "model", epochs=25, rank=8, chats=0.0))
+def test_who_asks_and_who_answers_is_learnt(folder: Path, tmp_path: Path) -> None:
+    """In the novels Ines asks where a boat is, and Tomas says where."""
+    train_reranker(task(folder, tmp_path / "model", epochs=16, rate=5e-3, rank=8, chats=0.0))
     agent = agent_named(str(tmp_path / "model"))
     assert isinstance(agent, Reranker)
-    replies = [f"It is at boat number {number}." for number in range(0, 40, 2)]
-    questions = [
-        (Situation(Persona("Tomas")), (Turn("Ines", f"Where is boat {number}?"),), replies)
-        for number in range(0, 40, 2)
-    ]
-    ranks = [
-        sorted(scores, reverse=True).index(scores[place]) for place, scores in enumerate(agent.score_many(questions))
-    ]
-    assert np.mean(ranks) < 5  # 9.5 by chance
+    questions = [f"Where is boat {number}?" for number in range(0, 40, 2)]
+    answers = [f"It is at boat number {number}." for number in range(0, 40, 2)]
+    for name, faced, right, wrong in (("Tomas", "Ines", answers, questions), ("Ines", "Tomas", questions, answers)):
+        asked = [(Situation(Persona(name)), (Turn(faced, text),), [*right, *wrong]) for text in wrong]
+        scores = np.array(agent.score_many(asked))
+        above = scores[:, : len(right), None] > scores[:, None, len(right) :]
+        assert above.mean() > 0.8, f"{name}; half by chance"
 
 
 def test_the_card_says_what_it_is(folder: Path, tmp_path: Path) -> None:
