@@ -298,14 +298,16 @@ def acquaintances_of(story: Story, persona: Persona) -> tuple[Other, ...]:
 def secrets_at(story: Story, name: str, at: Moment, faced: str | None) -> tuple[str, ...]:
     """What is true of a character and known to some, but not to the one faced; to a stranger, to nobody's knowledge.
 
-    A newer fact of the same attribute takes the older one's place, so only what holds now is a secret. What many know
-    without its being meant as a secret, such as whose child one is, is common knowledge.
+    A newer fact of the same attribute takes the older one's place, so only what holds now is a secret. Of a story that
+    calls some of its facts secrets only those are: whoever else is not among those who know a fact has not noticed it.
+    In other stories what many know, such as whose child one is, is common knowledge.
     """
+    has_marked_secrets = any(fact.attribute == SECRET for fact in story.facts())
     return tuple(
         fact_sentence(fact, story.language)
         for fact in holding_at(story.facts(character_at(story, name, at).name), at)
         if fact.known_to is not None and fact.attribute not in NOT_OF_ONESELF and faced not in fact.known_to
-        if fact.attribute == SECRET or len(fact.known_to) <= FEW
+        if fact.attribute == SECRET or (not has_marked_secrets and len(fact.known_to) <= FEW)
     )
 
 
