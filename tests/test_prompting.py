@@ -268,7 +268,7 @@ def test_who_nobody_has_described_is_told_by_their_own_lines(play: Story) -> Non
     cid = situation_at(play, "Cid", "1.2", "Ann")
     system = build_prompt(cid, [Turn("Ann", "Well?")]).messages[0].content
     assert "Nothing is told of you but your name" in system
-    assert "You have neither met Ann nor heard of them." in system
+    assert "You have not talked with Ann so far." in system
     bea = situation_at(play, "Bea", "1.2.2", "Ann")
     system = build_prompt(bea, [Turn("Ann", "Well?")]).messages[0].content
     assert 'Ann: "Do you like my brother?" You: "He is a tall man."' in system
@@ -284,7 +284,7 @@ def test_a_secret_that_the_one_faced_shares_is_said_to_be_shared() -> None:
     danilo = situation_at(demo(), "Danilo Reuss", "2.1.3.4", "Casimir Ould")
     system = build_prompt(danilo, [Turn("Casimir Ould", "Well?")]).messages[0].content
     assert "Casimir Ould knows you by your real name." in system
-    assert "Casimir Ould knows this of you: What I keep to myself is having written the confession" in system
+    assert "Casimir Ould knows what you keep from others: having written the confession" in system
     _, _, withheld = system.partition("# What you keep to yourself")
     assert "confession" not in withheld
     assert "real name" not in withheld

@@ -11,14 +11,14 @@ have seemed so there, since a mood passes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import zip_longest
 
 from understudy.dialogue import Situation
-from understudy.persona import Other, Persona
+from understudy.persona import Other, Past, Persona
 from understudy.prompting.contents import PromptContents, moment_in_words
-from understudy.prompting.portrait import Partner, characteristic_words, partners_of
-from understudy.story import KIN, SECRET, Fact, Line, Moment, Relation, Scene
+from understudy.story import KIN, SECRET, Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = ["with_circumstances"]
@@ -29,7 +29,30 @@ THOUGHTS, PARTNERS, COMPANY = 4, 4, 6
 ABOUT_FACED, ABOUT_PRESENT = 8, 2  # sentences
 DESCRIBED = 3  # sentences of a profile that say who somebody is
 OFTEN = 10  # answers
+PASTS = 32  # whose partners are remembered
 BEGINNING = frozenset((0, 1))  # what is dated by these numbers alone has held since before the story
+
+
+@dataclass(frozen=True, slots=True)
+class Partner:
+    """Somebody the character has answered: how often, since when, and what was said last."""
+
+    name: str
+    answers: int
+    since: Moment
+    last: Exchange
+
+
+@lru_cache(PASTS)
+def _partners_of(past: Past) -> tuple[Partner, ...]:
+    """Those a character has answered, the most often first. A past never changes, so it is read once."""
+    partners: dict[str, Partner] = {}
+    for exchange in past.exchanges():
+        if exchange.heard is not None and exchange.heard.speaker is not None and exchange.said.text.strip():
+            name = exchange.heard.speaker
+            known = partners.get(name) or Partner(name, 0, exchange.said.moment, exchange)
+            partners[name] = Partner(name, known.answers + 1, known.since, exchange)
+    return tuple(sorted(partners.values(), key=lambda partner: -partner.answers))
 
 
 def with_circumstances(contents: PromptContents, situation: Situation, has_title: bool = False) -> PromptContents:
@@ -61,6 +84,7 @@ def with_circumstances(contents: PromptContents, situation: Situation, has_title
         )[:THOUGHTS],
         impressions=tuple(_impressions(persona)) if len(contents.profile) < DESCRIBED else (),
         dealings=(*_confided(situation, contents, shared), *_dealings(situation, shown)),
+        facts=tuple(text for text in contents.facts if text not in shared),
         own=tuple(item for item in contents.own if item.moment not in shown),
         others=tuple(item for item in contents.others if item.moment not in shown),
     )
@@ -146,14 +170,12 @@ def _introduced(other: Other, situation: Situation, contents: PromptContents) ->
 
 def _impressions(persona: Persona) -> Iterator[str]:
     """What the own lines tell of who one is."""
-    if partners := partners_of(persona.past):
+    if partners := _partners_of(persona.past):
         since = {who.name: f"since {_coarsely(who.since)}" for who in partners[:PARTNERS]}
         if len(set(since.values())) == 1:
             yield f"You have talked most with {_listed(list(since))}, {since.popitem()[1]}."
         else:
             yield f"You have talked most with {_listed([f'{name} ({when})' for name, when in since.items()])}."
-    if own_words := characteristic_words(persona.past, persona.name, persona.language):
-        yield f"Words that you use more than those around you: {', '.join(own_words)}."
 
 
 def _coarsely(moment: Moment) -> str:
@@ -161,19 +183,20 @@ def _coarsely(moment: Moment) -> str:
     return moment_in_words(Moment(moment.numbers[: max(len(moment.numbers) - 2, 2)], moment.levels))
 
 
-def _secrets(persona: Persona) -> set[str]:
-    """Sentences of the profile that are not for everybody."""
+def _secrets(persona: Persona) -> dict[str, str]:
+    """Sentences of the profile that are not for everybody, and what each keeps from others."""
     values = persona.attributes.get(SECRET, ())
     facts = (Fact(persona.name, SECRET, (value,), persona.moment, known_to=()) for value in values)
-    return {fact_sentence(fact, persona.language) for fact in facts}
+    return {fact_sentence(fact, persona.language): fact.values[0] for fact in facts}
 
 
 def _confided(situation: Situation, contents: PromptContents, shared: Sequence[str]) -> Iterator[str]:
     """What the one faced knows of the character that others do not."""
     if situation.faced is not None and contents.goes_by and not situation.known_as:
         yield f"{situation.faced.name} knows you by your real name."
+    secrets = _secrets(situation.persona)
     for text in shared:
-        yield f"{contents.facing} knows this of you: {text}"
+        yield f"{contents.facing} knows what you keep from others: {secrets[text]}."
 
 
 def _dealings(situation: Situation, shown: set[Moment]) -> Iterator[str]:
@@ -181,7 +204,7 @@ def _dealings(situation: Situation, shown: set[Moment]) -> Iterator[str]:
     faced, persona = situation.faced, situation.persona
     if faced is None or not persona.story:
         return
-    partner = next((partner for partner in partners_of(persona.past) if partner.name == faced.name), None)
+    partner = next((partner for partner in _partners_of(persona.past) if partner.name == faced.name), None)
     if partner is not None:
         yield _how_often(partner)
         heard, said = partner.last.heard, partner.last.said
@@ -195,7 +218,7 @@ def _dealings(situation: Situation, shown: set[Moment]) -> Iterator[str]:
         if any(other.name == faced.name for other in situation.acquaintances):
             yield f"You have met {faced.name}, or heard of them; the two of you have hardly talked."
         else:
-            yield f"You have neither met {faced.name} nor heard of them."
+            yield f"You have not talked with {faced.name} so far."
 
 
 def _how_often(partner: Partner) -> str:
