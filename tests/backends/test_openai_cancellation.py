@@ -46,7 +46,8 @@ def test_cancelling_wakes_whoever_waits(
             try:
                 pieces.append(next(stream))
             except StopIteration as stop:
-                return stop.value
+                completion: Completion = stop.value
+                return completion
 
     completion = cancelled_while_waiting(
         stream, lambda: requests_of(llm_server, backend) and len("".join(pieces)) >= len(text)
