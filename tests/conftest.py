@@ -17,15 +17,14 @@ from hypothesis import HealthCheck, settings
 
 from brasskey import brass_key
 
-os.environ["OMP_NUM_THREADS"] = "1"  # threads of torch that wait for each other stand still on a busy machine
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # threads that wait for each other take others' cores
+    os.environ[variable] = "1"
 os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
 os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
 os.environ["XDG_DATA_HOME"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no data")
 for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:
     del os.environ[variable]
 os.environ["UNDERSTUDY_AGENT"] = "guarded"  # by default nothing is written by a model, whatever this machine has
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # threads that wait spin, and take the other tests' cores
-    os.environ.setdefault(variable, "1")
 
 # A busy or slow machine fails no test. In CI the same examples are tried every time.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

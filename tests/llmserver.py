@@ -117,7 +117,8 @@ class Running:
 
     def events(self, event: str = "request", model: str | None = None) -> list[dict[str, Any]]:
         """What was logged; of requests, those for one model where it is given."""
-        entries = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        lines = self.log.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()  # the last may be half written
+        entries = [json.loads(line) for line in lines]
         chosen = [entry for entry in entries if entry["event"] == event]
         return chosen if model is None else [entry for entry in chosen if entry["body"].get("model") == model]
 

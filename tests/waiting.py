@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["until"]
+__all__ = ["PATIENCE_S", "until"]
 
 PATIENCE_S = 120
 LOOK_EVERY_S = 0.01

@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from dataclasses import replace
-from threading import Thread
-from time import monotonic, sleep
+from threading import Event
 
 import pytest
 
-from llmclient import MESSAGES, Open, exhaust, requests_of, streamed
+from llmclient import FOREVER_S, MESSAGES, Open, cancelled_while_waiting, exhaust, requests_of, streamed
 from llmserver import Running
+from understudy.backends import Completion, openai_api
 from understudy.backends.openai_api import OpenAIBackend
 from understudy.cancellation import Cancellation
 from understudy.dialogue import Sampling
 from understudy.errors import BackendError
+from waiting import until
 
-WAKING_S = 3  # a hundredth is usual; whoever is not woken waits for 30
 
-
-def cancelled_after(seconds: float, work: Callable[[Cancellation], object]) -> tuple[object, float]:
-    """What the work gives that is cancelled from another thread, and how long it took to end after that."""
-    cancellation, results = Cancellation(), list[object]()
-
-    def run() -> None:
-        try:
-            results.append(work(cancellation))
-        except BaseException as error:
-            results.append(error)
-
-    thread = Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    assert thread.is_alive(), results
-    start = monotonic()
-    cancellation.cancel()
-    thread.join(10)
-    assert not thread.is_alive()
-    return results[0], monotonic() - start
+def open_patient(open_backend: Open, scenario: str) -> OpenAIBackend:
+    """A back end that gives up in no time that a test lasts."""
+    return open_backend(scenario, timeout_s=FOREVER_S, token_timeout_s=FOREVER_S, connect_timeout_s=FOREVER_S)
 
 
 @pytest.mark.parametrize(
@@ -49,29 +31,42 @@ def cancelled_after(seconds: float, work: Callable[[Cancellation], object]) -> t
         ("no-token", ""),
         ("comments", ""),
         ("stalls?after=3", "The tide was"),
-        ("status?code=429&retry_after=15", ""),
+        (f"status?code=429&retry_after={FOREVER_S}", ""),
     ],
 )
-def test_cancelling_wakes_whoever_waits(open_backend: Open, llm_server: Running, scenario: str, text: str) -> None:
-    backend = open_backend(scenario)
-    result, seconds = cancelled_after(
-        0.5, lambda cancellation: exhaust(backend.stream(MESSAGES, Sampling(), cancellation))
+def test_cancelling_wakes_whoever_waits(
+    open_backend: Open, llm_server: Running, monkeypatch: pytest.MonkeyPatch, scenario: str, text: str
+) -> None:
+    monkeypatch.setattr(openai_api, "LONGEST_PAUSE_S", FOREVER_S)
+    backend, pieces = open_patient(open_backend, scenario), list[str]()
+
+    def stream(cancellation: Cancellation) -> Completion:
+        stream = backend.stream(MESSAGES, Sampling(), cancellation)
+        while True:
+            try:
+                pieces.append(next(stream))
+            except StopIteration as stop:
+                completion: Completion = stop.value
+                return completion
+
+    completion = cancelled_while_waiting(
+        stream, lambda: requests_of(llm_server, backend) and len("".join(pieces)) >= len(text)
     )
-    assert isinstance(result, tuple)
-    pieces, completion = result
+    assert isinstance(completion, Completion)
     assert (completion.text, completion.finish_reason, "".join(pieces)) == (text, "cancelled", text)
-    assert seconds < WAKING_S
     assert len(requests_of(llm_server, backend)) == 1
 
 
-@pytest.mark.parametrize("scenario", ["no-headers", "stalls", "ignores-n?rate=0.1"])
-def test_cancelling_wakes_whoever_waits_for_several(open_backend: Open, scenario: str) -> None:
-    backend = open_backend(scenario)
+@pytest.mark.parametrize("scenario", ["no-headers", "stalls", f"ignores-n?rate={1 / FOREVER_S}"])
+def test_cancelling_wakes_whoever_waits_for_several(open_backend: Open, llm_server: Running, scenario: str) -> None:
+    backend = open_patient(open_backend, scenario)
     backend._ignores_n = True
-    result, seconds = cancelled_after(0.5, lambda cancellation: backend.complete(MESSAGES, Sampling(n=3), cancellation))
+    result = cancelled_while_waiting(
+        lambda cancellation: backend.complete(MESSAGES, Sampling(n=3), cancellation),
+        lambda: len(requests_of(llm_server, backend)) == 3,
+    )
     assert isinstance(result, list)
     assert [completion.finish_reason for completion in result] == ["cancelled"] * 3
-    assert seconds < WAKING_S
 
 
 def test_cancelling_wakes_whoever_connects(open_backend: Open) -> None:
@@ -81,12 +76,15 @@ def test_cancelling_wakes_whoever_connects(open_backend: Open) -> None:
         for sock in waiting:
             sock.setblocking(False)
             sock.connect_ex(address)
-        backend = open_backend("say", url=f"http://127.0.0.1:{address[1]}/v1")
-        result, seconds = cancelled_after(
-            0.5, lambda cancellation: exhaust(backend.stream(MESSAGES, Sampling(), cancellation))
-        )
+        backend = open_backend("say", url=f"http://127.0.0.1:{address[1]}/v1", connect_timeout_s=FOREVER_S)
+        has_begun = Event()
+
+        def stream(cancellation: Cancellation) -> object:
+            has_begun.set()
+            return exhaust(backend.stream(MESSAGES, Sampling(), cancellation))
+
+        result = cancelled_while_waiting(stream, has_begun.is_set)
         assert isinstance(result, tuple) and result[1].finish_reason == "cancelled"
-        assert seconds < WAKING_S
         with pytest.raises(BackendError, match=r"cannot be reached \(no connection within 0\.1 s\)"):
             streamed(replace_settings(backend, connect_timeout_s=0.1))
         for sock in waiting:
@@ -111,7 +109,4 @@ def test_closing_a_stream_ends_the_request(open_backend: Open, llm_server: Runni
     assert next(generator) == "The"
     [request] = llm_server.events("request", backend._settings.model)
     generator.close()
-    end = monotonic() + 10
-    while request["id"] not in [entry["id"] for entry in llm_server.events("disconnected")]:
-        assert monotonic() < end
-        sleep(0.02)
+    until(lambda: request["id"] in [entry["id"] for entry in llm_server.events("disconnected")])

@@ -54,7 +54,7 @@ def test_a_queue_worked_through_by_keys_alone(review: Page, lines: UtteranceStor
     review.keyboard.press("a")
     expect(review.locator("#line")).to_have_text(LIGHT)
     expect(review.get_by_role("status")).to_have_text(f"Approved. {LIGHT}")
-    review.keyboard.press("r")
+    standing(review).keyboard.press("r")
     expect(review.locator("#line")).to_have_text(STEPS)
     expect(review.locator(".review-progress")).to_contain_text("4 left")
     expect(review.locator(".review-progress")).to_contain_text("2 done by you")
@@ -186,7 +186,7 @@ def test_a_server_that_has_gone_is_said_and_the_line_stays(review: Page) -> None
     expect(review.get_by_role("alert")).to_contain_text("cannot be reached")
     expect(review.locator("#line")).to_have_text(TIDE)
     review.unroute("**/review/decide*")
-    review.keyboard.press("a")
+    standing(review).keyboard.press("a")
     expect(review.locator("#line")).to_have_text(LIGHT)
     expect(review.get_by_role("alert")).to_be_hidden()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,8 +54,9 @@ def test_it_follows_the_study_by_itself(page: Page, site: str, store: StudyStore
     expect(progress).to_contain_text("2 of 4")
     expect(progress).to_contain_text("2 of 3 have answered")
     expect(page.get_by_text("A fine line.")).to_be_visible()
-    expect(page.get_by_role("row", name="p1 active 1 0 this hour")).to_be_visible()
-    expect(page.get_by_role("group", name="Answers by the hour, 2 at most")).to_be_visible()
+    expect(page.get_by_role("row", name="p1 active 1 0 ")).to_be_visible()
+    by_hour = re.compile("^Answers by the hour, [12] at most")  # an hour may have begun between the two
+    expect(page.get_by_role("group", name=by_hour)).to_be_visible()
     expect(page.get_by_label("How many")).to_have_value("7")
     expect(page.get_by_role("button", name="End the link of p3")).to_be_focused()
     comments = page.get_by_role("region", name="Comments")

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.accessibility import assert_accessible, too_wide
-from browser.test_talk_access import focused, tab_to
+from browser.test_talk_access import tab_to
 from server.conftest import serving
 from studied import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
 from understudy.server.guard import RequestLimits
@@ -85,10 +85,10 @@ def test_from_consent_to_thanks_by_keys_alone_on_a_phone(browser: Browser, make_
             tab_to(page, "Describe her: 1")
             page.keyboard.type("I keep the 2 lights.")
             page.keyboard.press("Enter")
-            assert focused(page) == "Describe her: 2"
+            expect(page.get_by_label("Describe her: 2")).to_be_focused()
             page.keyboard.type("I collect keys.")
             page.keyboard.press("Enter")
-            assert focused(page) == "Describe her: 3"
+            expect(page.get_by_label("Describe her: 3")).to_be_focused()
             page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
     assert {"fluency": 4, "fits": "no"} in given(store)
@@ -195,17 +195,17 @@ def test_time_goes_on_after_an_answer_was_taken_back(page: Page, make_study: Mak
         (each,) = store.given(store.study("mara").id)
         return each.seconds
 
-    page.clock.fast_forward(60_000)
+    page.clock.fast_forward(3_600_000)  # far more than the test itself takes anywhere
     for key in ("5", "1", "Enter"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
-    assert 60 <= seconds() < 100
+    assert 3_600 <= seconds() < 7_200
     page.get_by_role("button", name="Take back last answer").click()
     expect(page.get_by_role("radio", name="5")).to_be_checked()
-    page.clock.fast_forward(60_000)
+    page.clock.fast_forward(3_600_000)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
-    assert 120 <= seconds() < 200
+    assert 7_200 <= seconds() < 10_800
 
 
 def test_a_comment_comes_back_in_another_tab_and_is_not_cut(page: Page, make_study: MakeStudy) -> None:

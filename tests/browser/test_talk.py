@@ -15,7 +15,7 @@ from understudy.agents.scripted import Scripted
 from understudy.dialogue import Candidate, Reply, Situation, Turn
 from understudy.errors import AgentError
 
-LONG = " ".join(f"word{number}" for number in range(1, 200))
+LONG = " ".join(f"word{number}" for number in range(1, 3000))  # at the pace of these tests, for minutes
 
 
 def say(page: Page, text: str) -> None:
@@ -73,7 +73,7 @@ def test_somebody_thinks_then_speaks_word_by_word(page: Page, make_site: MakeSit
     thinking.set()
     reply = page.locator(".message[aria-busy] .bubble")
     expect(reply).to_contain_text("word3")
-    assert "word199" not in reply.inner_text()
+    assert "word2999" not in reply.inner_text()
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("Stopped here.")).to_be_visible()
 
@@ -93,7 +93,7 @@ def test_stop_keeps_what_was_seen(page: Page, make_site: MakeSite) -> None:
     expect(page.get_by_text("Stopped here.")).to_be_visible()
     partial = replies(page).inner_text()
     assert partial.startswith("word1 word2 word3 word4 word5")
-    assert "word199" not in partial
+    assert "word2999" not in partial
     page.reload()
     expect(replies(page)).to_have_text([partial])
     say(page, "Go on.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,16 @@ def test_an_archive_behind_a_jpeg_picture(tmp_path: Path) -> None:
     assert read_charx(path).icon == ICON
     path.write_bytes(b"\xff\xd8\xff\xe0 a picture \xff\xd9")
     assert not is_charx(path)
+
+
+def test_of_a_zip_bomb_no_more_is_unpacked_than_a_card_may_hold() -> None:
+    bomb = archive(card_json=b" " * (256 * 1024 * 1024))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="too much for a card"):
+        read_charx(bomb)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 * 1024 * 1024
 
 
 def test_a_zip_bomb_is_refused_where_it_goes_on_too_long(tmp_path: Path) -> None:

@@ -78,6 +78,38 @@ def test_kill_at_any_point_leaves_the_old_or_the_new_one(tmp_path: Path, after: 
     assert not list(tmp_path.glob(".*.partial"))
 
 
+STEP_BY_STEP = """
+import os, signal, sys
+from pathlib import Path
+from understudy.readers import read
+
+source, target, step = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+done = 0
+
+def kill_before_the_step(event, arguments):
+    global done
+    if event in ("os.rename", "os.remove", "os.truncate", "os.link") and str(target.parent) in str(arguments[0]):
+        done += 1
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(kill_before_the_step)
+read(source, target)
+"""
+
+
+def test_killed_before_any_change_of_a_name_it_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    """However fast the machine is: the process kills itself before its first change, then before its second..."""
+    target = tmp_path / "play.story"
+    read(script(tmp_path), target)
+    source, step, status = script(tmp_path, scenes=3), 0, -signal.SIGKILL
+    while status == -signal.SIGKILL:
+        step += 1
+        status = subprocess.run([sys.executable, "-c", STEP_BY_STEP, source, target, str(step)]).returncode
+        assert Story.open(target).count() in ((1, 2), (3, 4))
+    assert step > 1 and status == 0 and Story.open(target).count() == (3, 4)
+
+
 def test_files_that_are_no_stories_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such story file"):
         Story.open(tmp_path / "none.story")

@@ -161,19 +161,20 @@ def test_a_stopped_training_goes_on_to_the_same_result(data: Path, trained: dict
 
 
 def test_killed_at_any_time_it_ends_with_the_same_weights(data: Path, tmp_path: Path) -> None:
+    out, whole = tmp_path / "killed", tmp_path / "whole"
+    settings = BagSettings(width=32, epochs=4, batch=16, negatives=4, held_back=0.1)
     code = f"""
-import sys, time
+import time
 from pathlib import Path
 from understudy.training.task import TrainingTask
 from understudy.training.bag_rankers import BagSettings, train_starspace
 def progress(done, total, loss):
     print(done, flush=True)
-    time.sleep(float(sys.argv[2]))
-settings = BagSettings(width=32, epochs=4, batch=16, negatives=4, held_back=0.1)
-train_starspace(TrainingTask(Path({str(data)!r}), Path(sys.argv[1]), settings, device="cpu", every=1), progress)
+    time.sleep(0.02)
+settings = {settings!r}
+train_starspace(TrainingTask(Path({str(data)!r}), Path({str(out)!r}), settings, device="cpu", every=1), progress)
 """
-    out, whole = tmp_path / "killed", tmp_path / "whole"
-    process = subprocess.Popen([sys.executable, "-c", code, str(out), "0.02"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     while (line := process.stdout.readline()) and int(line) < 7:
         pass
@@ -183,7 +184,7 @@ train_starspace(TrainingTask(Path({str(data)!r}), Path(sys.argv[1]), settings, d
     process.stdout.close()
     assert not out.exists()
     for folder in (out, whole):
-        subprocess.run([sys.executable, "-c", code, str(folder), "0"], check=True, capture_output=True)
+        run(data, folder, settings=settings, every=1)
     assert weights(out) == weights(whole)
 
 

@@ -42,14 +42,14 @@ def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_is_trained_hears_characters_it_has_not_met(model: Path) -> None:
     trained = read_model(model, "voice")
-    assert trained.card["figures"]["auc"] > 0.9
-    assert 0 <= trained.card["figures"]["calibration_error"] < 0.5
+    assert trained.card["figures"]["auc"] > 0.75  # .9, whatever the seed: some lines anybody might say
+    assert 0 <= trained.card["figures"]["calibration_error"] < 0.25
     assert trained.card["parts"] == list(PARTS)
     ear = VoiceModel.of(trained)
     samples = Samples(speaking.novel(50, 30), "ja")
     metric = voice(samples, "爺", VoiceCast(samples, ear))
     own, other = (metric.values(samples.tokenize(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
-    assert own > other
+    assert own > 0.7 and other < 0.3
 
 
 def test_the_same_seed_gives_the_same_ear(data: Path, model: Path, tmp_path: Path) -> None:
