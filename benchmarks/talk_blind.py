@@ -8,6 +8,7 @@ DATA has shakespeare/, tvshowguess/ and personachat/; roles whose story is not t
 of agents, sheet.json and sheet.md for the readers (--parts N also cuts the latter into N files); sheet.key.json says
 which agent it was. Replies that several agents give alike are shown once, and a mark counts for all of them. With
 --cache FILE replies are kept by an agent's label, so that a stopped run goes on and agents can be added to another.
+An agent `batch:FOLDER` writes its questions into files; when their answers are there, the same command goes on.
 
 A reader marks each item 0, 1 or 2 for `answers` (does it answer what was said?), `voice` (does it sound like them?) and
 `true` (could they say it, to this one, at this moment?), as JSON {"q001": [2, 1, 2], ...} or as lines 'q001 2 1 2'.
@@ -32,10 +33,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from understudy.backends.batch_files import write_requests
+from understudy.bench.missing_answers import MissingAnswers
 from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
 from understudy.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
-from understudy.errors import AgentError
+from understudy.errors import AgentError, MissingAnswer
 from understudy.metrics.statistics import interval
 from understudy.readers import read
 from understudy.storyfile import Story
@@ -133,6 +136,7 @@ def run(options: argparse.Namespace) -> None:
     said: dict[tuple[str, int, tuple[tuple[str, str], ...]], list[str]] = defaultdict(list)
     told: dict[str, dict[str, Any]] = {}
     seconds: dict[str, list[float]] = defaultdict(list)
+    missing = MissingAnswers()
     for role in roles:
         source = story_source(role, options.questions, options.data)
         if source is None:
@@ -148,16 +152,23 @@ def run(options: argparse.Namespace) -> None:
                 if asked not in cache:
                     start = time.perf_counter()
                     try:
-                        exchange = talk(agent(), situation, messages, options.seed)
+                        with missing:
+                            exchange = talk(agent(), situation, messages, options.seed)
+                            cache[asked] = [(time.perf_counter() - start) / len(messages), exchange]
                     except AgentError as error:
                         sys.exit(f"{role.name}: {label} failed on {messages[-1]!r}: {error}")
-                    cache[asked] = [(time.perf_counter() - start) / len(messages), exchange]
+                if asked not in cache:
+                    continue
                 took, exchange = cache[asked][0], tuple((speaker, text) for speaker, text in cache[asked][1])
                 seconds[label].append(took)
                 said[role.name, number, exchange].append(label)
             if options.cache is not None:
                 write_json(options.cache, cache)
             print(f"{role.name}: {label}, {sum(seconds[label]):.0f} s so far", file=sys.stderr)
+    try:
+        missing.check()
+    except MissingAnswer as error:
+        sys.exit(write_requests(error.requests))
     kinds = {role.name: role.kind for role in roles}
     entries = list(said.items())
     random.Random(options.seed).shuffle(entries)

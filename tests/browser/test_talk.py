@@ -19,6 +19,8 @@ LONG = " ".join(f"word{number}" for number in range(1, 3000))  # at the pace of 
 
 
 def say(page: Page, text: str) -> None:
+    """Send a message as soon as that is possible: while a reply is being told, it stays in the box."""
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     page.get_by_label("Message").fill(text)
     page.get_by_label("Message").press("Enter")
 
