@@ -59,6 +59,7 @@ class Role:
     messages: tuple[tuple[str, ...], ...]
     facing: str | None = None
     about: str = ""
+    half: str = ""
 
 
 @dataclass(frozen=True)
