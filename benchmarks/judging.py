@@ -2,7 +2,8 @@
 
     python benchmarks/judging.py [--rounds N]
 
-The first are guards, encoder and `voice`; the second are guards and the prompt, what is recalled for it included.
+The first are guards, encoder and `voice`; the second are guards and the prompt, what is recalled for it included. Last,
+how long after the writer's last word of its first sentence that sentence is shown.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from time import perf_counter, process_time
+from typing import Any, cast
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
+from understudy.backends import Completion
 from understudy.backends.scripted import ScriptedBackend
 from understudy.dialogue import Draft, Turn, Usage, situation_at
 from understudy.judging.guarded import GuardedAgent
@@ -44,6 +47,24 @@ class Sixteen:
         self.round += 1
         words = spelt(self.round)
         return [Draft(form.format(what, words), "writer") for form in DRAFTS for what in SUBJECTS], Usage()
+
+
+class Stopwatch(ScriptedBackend):
+    """Notes when it has written the end of its first sentence."""
+
+    finished = 0.0
+
+    def stream(self, *arguments: Any) -> Generator[str, None, Completion]:
+        pieces = super().stream(*arguments)
+        self.finished = 0.0
+        while True:
+            try:
+                piece = next(pieces)
+            except StopIteration as end:
+                return cast(Completion, end.value)
+            if not self.finished and piece.endswith("."):
+                self.finished = perf_counter()
+            yield piece
 
 
 def spelt(number: int) -> str:
@@ -80,6 +101,14 @@ def main() -> None:
         return list(agent.stream(situation, (Turn("Zita Karst", f"What are you afraid of, {spelt(number)}?"),)))
 
     print(json.dumps({"sentences": 3, **timed(options.rounds, say)}))
+    waits = []
+    for number in range(options.rounds + 1):
+        backend = Stopwatch([REPLY.format(spelt(1_000 + number))])
+        agent = GuardedAgent([old_lines, WriterAgent(backend, recall)], views, encoder, best_of=1, writer_first=True)
+        next(agent.stream(situation, afraid))
+        waits.append(1000 * (perf_counter() - backend.finished))
+    shown = {"p50_ms": round(statistics.median(waits[1:]), 1), "most_ms": round(max(waits[1:]), 1)}
+    print(json.dumps({"first_sentence_shown_after": shown}))
 
 
 if __name__ == "__main__":

@@ -392,8 +392,9 @@ def test_a_later_word_on_a_death_does_not_move_it() -> None:
 def test_who_comes_while_one_is_away_is_no_company_before_one_has_come_back(tmp_path: Path) -> None:
     path = tmp_path / "quay.txt"
     path.write_text(
-        "[Scene: A deck.]\nAnn: Bob!\nBob: Ann.\n[Scene: A quay.]\nAnn: Good night, Cal.\nCal: Good night.\n(Exit Ann.)\n(Enter Bob.)\nBob: Is she gone?\n"
-        "Cal: She is gone.\n(Enter Ann.)\nAnn: Bob! You here?\nBob: Ann.\n",
+        "[Scene: A deck.]\nAnn: Bob!\nBob: Ann.\n[Scene: A quay.]\nAnn: Good night, Cal.\nCal: Good night.\n"
+        "(Exit Ann.)\n(Enter Bob.)\nBob: Is she gone?\nCal: She is gone.\n"
+        "(Enter Ann.)\nAnn: Bob! You here?\nBob: Ann.\n",
         encoding="utf-8",
     )
     story = read(path)
