@@ -16,7 +16,7 @@ same for every message, so that the beginning of the prompt does not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,10 @@ from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, Enc
 from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
 from understudy.agents.pools import KeyedCache, key_of
+from understudy.agents.relevance import THRESHOLD, RelevanceFeatures, TermRarity, relevance, relevance_by_words
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import BACKGROUND, Floats
-from understudy.persona import Persona, Told
+from understudy.persona import Told
 from understudy.prompting import PastExchange, PastLine, Recalled
 from understudy.story import Exchange, Line, Moment
 from understudy.text import words
@@ -58,6 +59,7 @@ class Memory:
     overheard: tuple[Line, ...]
     overheard_terms: tuple[frozenset[str], ...]
     voice: tuple[str, ...]
+    rarity: TermRarity
     present: Mapping[tuple[int, ...], frozenset[str]]
     """Who was in the most recent scenes, by the numbers of their moments."""
 
@@ -83,12 +85,12 @@ class Recall:
         message = last_heard(persona, history)
         cached = self._encoder.encoder(persona.language)
         past = None if cached is None else self._encoder.memory(situation, cached)
-        memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(persona, past))
+        memory = self._memories.get_or_create(key_of(iter(()), persona), persona, lambda: _read_memory(situation, past))
         query = _MemoryQuery(situation, message, cached)
         if cached is None or past is None:
             own = list(_own_by_words(memory, query))
         else:
-            own = list(_own(situation, history, query, cached, past))
+            own = list(_own(situation, history, query, cached, past, memory.rarity))
         others = _others(memory, query, {exchange.heard for exchange in own})
         faced = None if situation.faced is None else situation.faced.name
         return Recalled(
@@ -112,14 +114,23 @@ class _MemoryQuery:
 
     def scores(self, texts: Sequence[str], overlaps: Sequence[float]) -> NDArray[np.float64]:
         """cos + 0.5 words of each text; words alone, at full weight, without an encoder."""
-        shared = np.asarray(overlaps, np.float64)
+        shared, likeness = np.asarray(overlaps, np.float64), self.likeness(texts)
+        return shared if likeness is None else likeness + WORDS * shared
+
+    def likeness(self, texts: Sequence[str]) -> NDArray[np.float64] | None:
+        """The cosines of texts with the message; None without an encoder."""
         if self.cached is None or self.vector is None:
-            return shared
-        return np.asarray(self.cached.encode(texts) @ self.vector, np.float64) + WORDS * shared
+            return None
+        return np.asarray(self.cached.encode(texts) @ self.vector, np.float64)
 
 
 def _own(
-    situation: Situation, history: Sequence[Turn], query: _MemoryQuery, cached: CachedEncoder, past: EncodedMemory
+    situation: Situation,
+    history: Sequence[Turn],
+    query: _MemoryQuery,
+    cached: CachedEncoder,
+    past: EncodedMemory,
+    rarity: TermRarity,
 ) -> Iterator[PastExchange]:
     """What would answer the message, then what was said to something like it."""
     if not past.exchanges or query.vector is None:
@@ -129,14 +140,23 @@ def _own(
     weighted_words = {**dict.fromkeys(names, ALIAS), **bag}
     ranked = past.shortlist_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
-    scores = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
-    scores = scores + HEARD * heard + WORDS * past.shared_words(weighted_words)[ranked.places]
+    fits = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
+    shared = past.shared_words(weighted_words)[ranked.places]
+    said = ranked.said @ query.vector
+    scores = fits + HEARD * heard + WORDS * shared
     scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     exchanges = [past.exchanges[index] for index in ranked.places.tolist()]
     seen = set[str]()
     order = np.argsort(-scores, kind="stable").tolist()
     outdated = _outdated(exchanges, order[:COMPARED], query)
-    yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen)
+
+    def is_relevant(index: int) -> bool:
+        of_heard, of_said = float(heard[index]), float(said[index])
+        words_shared = rarity.shared(query.said, _exchange_terms(exchanges[index], query))
+        values = (of_heard, of_said, of_heard * of_said, float(fits[index]), float(shared[index]), *words_shared, 0.0)
+        return relevance(RelevanceFeatures(*values)) >= THRESHOLD
+
+    yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen, is_relevant)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
     # 'What?' is similar to any question, so its answer says nothing.
     meant = (
@@ -144,7 +164,7 @@ def _own(
         for index in alike
         if index not in outdated and terms(getattr(exchanges[index].heard, "text", ""), query.language)
     )
-    yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen)
+    yield from _distinct(exchanges, (index for index in meant if index not in outdated), query, seen, is_relevant)
 
 
 def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _MemoryQuery) -> frozenset[int]:
@@ -159,7 +179,12 @@ def _own_by_words(memory: Memory, query: _MemoryQuery) -> Iterator[PastExchange]
     """The same for a language without an encoder."""
     scores = np.array([word_overlap(query.terms, _exchange_terms(item, query)) for item in memory.exchanges])
     order = [index for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > 0]
-    yield from _distinct(memory.exchanges, order, query, set())
+
+    def is_relevant(index: int) -> bool:
+        _, coverage, _ = memory.rarity.shared(query.said, _exchange_terms(memory.exchanges[index], query))
+        return relevance_by_words(coverage) >= THRESHOLD
+
+    yield from _distinct(memory.exchanges, order, query, set(), is_relevant)
 
 
 def _people_meant(situation: Situation, message: str, said: frozenset[str]) -> Iterator[str]:
@@ -219,7 +244,8 @@ def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[Pa
     if not shortlist:
         return
     texts = [plain_line(memory.overheard[index].text) for index in shortlist]
-    scores = query.scores(texts, overlaps[shortlist].tolist())
+    likeness = query.likeness(texts)
+    scores = overlaps[shortlist] if likeness is None else likeness + WORDS * overlaps[shortlist]
     count = 0
     for position in np.argsort(-scores, kind="stable").tolist():
         if scores[position] < LEAST_OTHER or count == OTHERS:
@@ -229,11 +255,22 @@ def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[Pa
         if text not in shown:
             shown.add(text)
             count += 1
-            yield PastLine(line.speaker or "", text, line.moment)
+            words_shared = memory.rarity.shared(query.said, memory.overheard_terms[shortlist[position]])
+            if likeness is None:
+                worth = relevance_by_words(words_shared[1])
+            else:
+                overlap = float(overlaps[shortlist[position]])
+                values = (0.0, float(likeness[position]), 0.0, 0.0, overlap, *words_shared, 1.0)
+                worth = relevance(RelevanceFeatures(*values))
+            yield PastLine(line.speaker or "", text, line.moment, is_relevant=worth >= THRESHOLD)
 
 
 def _distinct(
-    exchanges: Sequence[Exchange], order: Iterable[int], query: _MemoryQuery, seen: set[str]
+    exchanges: Sequence[Exchange],
+    order: Iterable[int],
+    query: _MemoryQuery,
+    seen: set[str],
+    is_relevant: Callable[[int], bool],
 ) -> Iterator[PastExchange]:
     """The first few exchanges that say something, each text once."""
     count = 0
@@ -252,7 +289,8 @@ def _distinct(
         )
         speaker = heard.speaker if heard is not None and heard_text and heard.speaker else ""
         moment = None if exchange.approved is not None else exchange.said.moment
-        yield PastExchange(speaker, heard_text, bearing_part(said, query.terms, OWN_WORDS, query.language), moment)
+        text = bearing_part(said, query.terms, OWN_WORDS, query.language)
+        yield PastExchange(speaker, heard_text, text, moment, is_relevant=is_relevant(index))
 
 
 def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:
@@ -260,17 +298,26 @@ def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:
     return terms(f"{heard} {exchange.said.text}", query.language)
 
 
-def _read_memory(persona: Persona, past: EncodedMemory | None) -> Memory:
+def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
+    persona = situation.persona
     read = persona.past.exchanges() if past is None else past.exchanges
     exchanges = tuple(exchange for exchange in read if exchange.said.text.strip())
     scenes = list(persona.past.scenes(SCENES))
     overheard = [line for scene in scenes for line in scene.lines if line.speaker and line.speaker != persona.name][
         -OVERHEARD:
     ]
+    overheard_terms = tuple(terms(plain_line(line.text), persona.language) for line in overheard)
+    people = ((each.name, *each.aliases) for each in situation.acquaintances)
+    names = frozenset[str]().union(*(terms(name, persona.language) for each in people for name in each))
+    texts = [f"{'' if each.heard is None else each.heard.text} {each.said.text}" for each in exchanges]
     return Memory(
         exchanges,
         tuple(overheard),
-        tuple(terms(plain_line(line.text), persona.language) for line in overheard),
+        overheard_terms,
         spread_lines([plain_line(exchange.said.text) for exchange in exchanges], VOICE, persona.language),
+        TermRarity(
+            (*(terms(text, persona.language) for text in texts), *overheard_terms),
+            names | terms(persona.name, persona.language),
+        ),
         {scene.moment.numbers: frozenset(scene.present) for scene in scenes},
     )

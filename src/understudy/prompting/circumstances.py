@@ -85,8 +85,8 @@ def with_circumstances(contents: PromptContents, situation: Situation, has_title
         impressions=tuple(_impressions(persona)) if len(contents.profile) < DESCRIBED else (),
         dealings=(*_confided(situation, contents, shared), *_dealings(situation, shown)),
         facts=tuple(text for text in contents.facts if text not in shared),
-        own=tuple(item for item in contents.own if item.moment not in shown),
-        others=tuple(item for item in contents.others if item.moment not in shown),
+        own=tuple(item for item in contents.own if item.is_relevant and item.moment not in shown),
+        others=tuple(item for item in contents.others if item.is_relevant and item.moment not in shown),
     )
 
 

@@ -39,6 +39,8 @@ class PastExchange(NamedTuple):
     moment: Moment | None = None
     is_private: bool = False
     """The one faced was not there."""
+    is_relevant: bool = True
+    """Bears on the message, rather than merely being the nearest there is."""
 
 
 class PastLine(NamedTuple):
@@ -48,6 +50,7 @@ class PastLine(NamedTuple):
     text: str
     moment: Moment | None = None
     is_private: bool = False
+    is_relevant: bool = True
 
 
 class ChatTurn(NamedTuple):
