@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
+from hashlib import blake2b
 from typing import TypeVar
 
 from understudy.agents.continuing import continued, continuing, split_begun
@@ -23,8 +26,26 @@ from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST, MAX_THREADS, RE
 __all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected", "cancelled"]
 
 MAX_QUEUE = 1_000
+REMEMBERED, REMEMBERED_S = 10_000, 3600.0  # requests of which it is known how often they came, and for how long
 
 Result = TypeVar("Result")
+
+
+class Repetitions:
+    """How often a request has come lately, by a digest of it; of the request itself nothing is kept."""
+
+    def __init__(self) -> None:
+        self._seen = OrderedDict[bytes, tuple[int, float]]()
+
+    def count(self, request: bytes) -> int:
+        """How often it came before this time."""
+        digest, now = blake2b(request, digest_size=16).digest(), time.monotonic()
+        times, last = self._seen.pop(digest, (0, now))
+        times = times if now - last < REMEMBERED_S else 0
+        self._seen[digest] = times + 1, now
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        return times
 
 
 class AgentExecutor:
@@ -39,6 +60,7 @@ class AgentExecutor:
         self.agents = dict(agents) if isinstance(agents, Mapping) else {type(agents).__name__.lower(): agents}
         self.default = next(iter(self.agents))
         self.replies_total = 0
+        self.repetitions = Repetitions()
         if concurrency is not None:
             self._computing = self._waiting = WorkerPool(concurrency, max_queue)
         else:
@@ -69,9 +91,10 @@ class AgentExecutor:
         history: Sequence[Turn],
         disconnected: Disconnected | None = None,
         agent: str | None = None,
+        sampling: Sampling = DEFAULT_SAMPLING,
     ) -> Reply:
         """The whole reply. A client that disconnects leaves the queue, and stops an agent that can be stopped."""
-        async with aclosing(self.stream(situation, history, disconnected=disconnected, agent=agent)) as items:
+        async with aclosing(self.stream(situation, history, sampling, disconnected, agent=agent)) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     return item
