@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
+from hashlib import blake2b
 from typing import TypeVar
 
+from understudy.agents.continuing import continued, continuing, split_begun
 from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 from understudy.errors import AgentError
@@ -22,8 +26,26 @@ from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST, MAX_THREADS, RE
 __all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected", "cancelled"]
 
 MAX_QUEUE = 1_000
+REMEMBERED, REMEMBERED_S = 10_000, 3600.0  # requests of which it is known how often they came, and for how long
 
 Result = TypeVar("Result")
+
+
+class Repetitions:
+    """How often a request has come lately, by a digest of it; of the request itself nothing is kept."""
+
+    def __init__(self) -> None:
+        self._seen = OrderedDict[bytes, tuple[int, float]]()
+
+    def count(self, request: bytes) -> int:
+        """How often it came before this time."""
+        digest, now = blake2b(request, digest_size=16).digest(), time.monotonic()
+        times, last = self._seen.pop(digest, (0, now))
+        times = times if now - last < REMEMBERED_S else 0
+        self._seen[digest] = times + 1, now
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+        return times
 
 
 class AgentExecutor:
@@ -38,6 +60,7 @@ class AgentExecutor:
         self.agents = dict(agents) if isinstance(agents, Mapping) else {type(agents).__name__.lower(): agents}
         self.default = next(iter(self.agents))
         self.replies_total = 0
+        self.repetitions = Repetitions()
         if concurrency is not None:
             self._computing = self._waiting = WorkerPool(concurrency, max_queue)
         else:
@@ -68,9 +91,10 @@ class AgentExecutor:
         history: Sequence[Turn],
         disconnected: Disconnected | None = None,
         agent: str | None = None,
+        sampling: Sampling = DEFAULT_SAMPLING,
     ) -> Reply:
         """The whole reply. A client that disconnects leaves the queue, and stops an agent that can be stopped."""
-        async with aclosing(self.stream(situation, history, disconnected=disconnected, agent=agent)) as items:
+        async with aclosing(self.stream(situation, history, sampling, disconnected, agent=agent)) as items:
             async for item in items:
                 if isinstance(item, Reply):
                     return item
@@ -87,6 +111,9 @@ class AgentExecutor:
     ) -> AsyncGenerator[str | Reply, None]:
         """The pieces of a reply as they are written, then the reply; of an agent that does not stream only the reply.
 
+        Where the last turn of the history is the character's own, the reply is what comes after it: both texts joined
+        as they are, are the whole (see `agents.continuing`).
+
         Closing the generator, `cancellation` and a client that disconnects each stop the agent's writing.
         """
         speaker = self.named(agent)
@@ -94,7 +121,8 @@ class AgentExecutor:
         if not isinstance(speaker, StreamingAgent):
             reply = await pool.run(partial(speaker.reply, situation, tuple(history)), disconnected)
             self.replies_total += 1
-            yield reply
+            begun = split_begun(situation.persona, history)[1]
+            yield continued(reply, begun) if begun else reply
             return
         own, requested = Cancellation(), cancellation or Cancellation()
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
@@ -147,7 +175,9 @@ def _write(
     put: Callable[[str | Reply | Exception], None],
 ) -> None:
     """Run an agent's generator to its end; the last thing that is put is a reply or an error."""
-    pieces = agent.stream(situation, history, sampling, cancellation)
+    pieces, begun = agent.stream(situation, history, sampling, cancellation), split_begun(situation.persona, history)[1]
+    if begun:
+        pieces = continuing(pieces, begun)
     try:
         while not cancellation.is_cancelled:
             if piece := next(pieces):

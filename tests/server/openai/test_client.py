@@ -102,11 +102,12 @@ def test_what_changes_nothing_is_taken(client: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
-        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"function_call": {"name": "f"}}, "function_call"),
         ({"logprobs": "yes"}, "logprobs"),
         ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
         ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, "response_format"),
         ({"audio": {"voice": "alloy", "format": "wav"}}, "audio"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"n": 99}, "n"),
@@ -120,14 +121,44 @@ def test_what_characters_cannot_do_is_refused_by_its_name(client: Client, fields
     assert refused.value.param == param
 
 
-def test_pictures_and_other_roles_are_refused(client: Client) -> None:
-    picture: Any = [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": "data:,"}}]
+@pytest.mark.parametrize(
+    ("fields", "about"),
+    [
+        ({"tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto"}, "tools"),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}], "parallel_tool_calls": True}, "tools"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"prediction": {"type": "content", "content": "No."}}, "prediction"),
+        ({"logprobs": True}, "logprobs"),
+    ],
+)
+def test_what_changes_nothing_is_answered_and_said(client: Client, fields: Any, about: str) -> None:
+    plain = say(client)
+    answer = say(client, **fields)
+    assert answer.choices[0].message.content == plain.choices[0].message.content
+    assert answer.notices[0].startswith(about)
+    assert not hasattr(plain, "notices")
+    *_, last = say(client, **fields, stream=True)
+    assert last.notices == answer.notices
+
+
+def test_pictures_and_what_tools_said_are_left_out(client: Client) -> None:
+    picture: Any = {"type": "image_url", "image_url": {"url": "data:,"}}
+    answer = say(client, text=[{"type": "text", "text": "See?"}, picture])  # type: ignore[arg-type]
+    assert answer.choices[0].message.content and "no text" in answer.notices[0]
     with pytest.raises(openai.BadRequestError) as refused:
-        say(client, text=picture)
-    assert refused.value.param == "messages[0].content[1]" and "image_url" in refused.value.message
-    tool: Any = [{"role": "tool", "content": "5", "tool_call_id": "1"}]
+        say(client, text=[picture])  # type: ignore[arg-type]
+    assert refused.value.code == "unsupported_content"
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages: Any = [
+        {"role": "user", "content": "What time is it?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "5", "tool_call_id": "1"},
+    ]
+    answer = client.chat.completions.create(model=ZITA, messages=messages)
+    assert answer.choices[0].message.content == "This is the line numbered 1." and "tools" in answer.notices[0]
+    other: Any = [{"role": "narrator", "content": "5"}]
     with pytest.raises(openai.BadRequestError) as refused:
-        client.chat.completions.create(model=ZITA, messages=tool)
+        client.chat.completions.create(model=ZITA, messages=other)
     assert refused.value.param == "messages[0].role"
 
 
@@ -171,6 +202,7 @@ def test_many_at_once_each_get_their_own(served: str) -> None:
             async def stream_reply(number: int) -> tuple[int, str | None]:
                 said: list[Any] = [{"role": "user", "content": "On."}]
                 said += [{"role": "assistant", "content": "Yes."}] * number
+                said += [{"role": "user", "content": "And on."}]
                 chunks = await client.chat.completions.create(model=ZITA, messages=said, stream=True)
                 words = [chunk.choices[0].delta.content or "" async for chunk in chunks]
                 return number, "".join(words)

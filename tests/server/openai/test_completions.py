@@ -48,10 +48,13 @@ def test_a_system_message_adds_to_the_character_and_never_replaces_it(make_conte
         {"role": "user", "content": "Well?"},
     ]
     plain, _ = send(make_context, [{"role": "user", "content": "Well?"}])
-    agent, _ = send(make_context, messages)
+    agent, response = send(make_context, messages)
     assert plain.situation is not None and agent.situation is not None
     before = plain.situation.persona.profile
-    assert agent.situation.persona.profile == (*before, "You are a pirate.", "I hate", "the sea!", "Be brief")
+    assert agent.situation.persona.profile == (*before, "You are a pirate.", "I hate", "the sea!")
+    assert response.json()["notices"] == [
+        "1 directions on how to write were not followed: a character speaks as its story lets it"
+    ]
     assert agent.situation.persona.name == "Ines Vale"
     assert [turn.text for turn in agent.history] == ["Well?"]
 

@@ -66,7 +66,8 @@ def release(writer: Writer) -> dict[str, Any]:
 
 
 def test_usage_is_what_the_back_end_counted_else_what_the_tokenizer_counts(client_of: ClientOf) -> None:
-    assert say(client_of(Writer(usage=Usage(2, 300, 9)))).usage.total_tokens == 309
+    usage = say(client_of(Writer(usage=Usage(2, 300, 9)))).usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (150, 9, 159)
     usage = say(client_of(Writer())).usage
     assert usage.prompt_tokens == 4 and usage.completion_tokens == 6
 
@@ -145,6 +146,35 @@ def test_a_client_that_leaves_stops_the_writing(make_context: MakeContext, strea
     assert len(writer.written) == stream
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_back_end_that_ignores_the_limit_is_stopped_there(client_of: ClientOf, stream: bool) -> None:
+    writer = Writer(pieces=["word "] * 500, gated=True)
+    writer.release(8)
+    answer = say(client_of(writer), max_tokens=4, stream=stream)
+    chunks = list(answer) if stream else []
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    text = text if stream else answer.choices[0].message.content
+    reason = (chunks[-1] if stream else answer).choices[0].finish_reason
+    assert (text.split(), reason) == (["word"] * 4, "length")
+    assert writer.ended.wait(120) and len(writer.written) <= 8
+
+
+def test_a_stop_before_the_first_word_keeps_nothing_and_says_so(client_of: ClientOf) -> None:
+    choice = say(client_of(Writer()), stop="I").choices[0]
+    assert (choice.message.content, choice.finish_reason) == ("", "stop")
+    assert "nothing is kept" in choice.understudy["evidence"][-1]["text"]
+
+
+def test_the_same_asked_again_is_written_with_another_seed(client_of: ClientOf) -> None:
+    writer = Writer()
+    client = client_of(writer)
+    for fields in ({}, {}, {}, {"seed": 3}, {"seed": 3}, {"temperature": 0}):
+        say(client, **fields)
+    first, again, once_more, *fixed, cold = [sampling.seed for sampling in writer.samplings]
+    assert first is None and again != once_more and None not in (again, once_more)
+    assert fixed == [3, 3] and cold is None
+
+
 class Choosing(Writer):
     """Writes several drafts and says the best: what else it would say are the candidates of its reply."""
 
@@ -157,3 +187,15 @@ def test_several_choices_of_an_agent_that_has_alternatives_differ(client_of: Cli
     whole = say(client_of(writer), n=2)
     assert [choice.message.content for choice in whole.choices] == [TEXT, "Second."]
     assert len(writer.samplings) == 1
+
+
+def test_the_same_asked_again_is_another_of_its_candidates(client_of: ClientOf) -> None:
+    candidates = (Candidate(TEXT, 1.0), Candidate("", 0.8, rejected="no"), Candidate("Second.", 0.5))
+    writer = Choosing(candidates=candidates)
+    client = client_of(writer)
+    assert [say(client).choices[0].message.content for _ in range(2)] == [TEXT, "Second."]
+    assert [say(client, seed=1).choices[0].message.content for _ in range(2)] == [TEXT, TEXT]
+    say(client)
+    assert writer.samplings[-1].seed is not None  # all that it had were said: it writes others
+    streamed = "".join(chunk.choices[0].delta.content or "" for chunk in say(client, stream=True, temperature=0))
+    assert streamed == TEXT

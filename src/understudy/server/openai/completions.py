@@ -2,6 +2,9 @@
 
 An agent that writes gives each of `n` choices with a run of its own. An agent that chooses gives its reply and the
 best candidates that differ from it.
+
+The first reply to a request is the best. Who sends the very same again without a seed wants another one: an agent that
+writes gets another seed, one that chooses gives its next best. With a seed, or at temperature 0, it is the same again.
 """
 
 from __future__ import annotations
@@ -20,10 +23,10 @@ import msgspec
 from msgspec import UNSET
 
 from understudy.cancellation import Cancellation
-from understudy.dialogue import Reply, Sampling, StreamingAgent, Usage
+from understudy.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.errors import UnderstudyError
 from understudy.server.executor import AgentExecutor, Disconnected, cancelled
-from understudy.server.openai.encoder import count_tokens, truncate
+from understudy.server.openai.encoder import TokenLimit, count_tokens, truncate
 from understudy.server.openai.requests import ParsedRequest
 from understudy.server.openai.schemas import (
     AssistantMessage,
@@ -50,6 +53,9 @@ WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}\s*|[^\s{UNSPACED}]+\s*|\s+")
 """A word with the space after it; two characters at a time in scripts without spaces."""
 DONE = b"data: [DONE]\n\n"
 SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
+LARGEST_SEED = 2**31
+STOPPED_AT_ONCE = Evidence("notice", "a stop sequence came before anything was said: nothing is kept")
+NO_LOG_PROBS = "logprobs is null: this agent does not tell how probable its tokens are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,20 @@ Item = tuple[int, str | FinishedChoice]
 
 
 class Completing:
-    """One completion under way. `cancellation` stops its writing."""
+    """One completion under way. `cancellation` stops its writing; `repetition` is how often the same was asked for."""
 
     def __init__(
-        self, executor: AgentExecutor, parsed: ParsedRequest, model: str, fingerprint: str, agent: str | None = None
+        self,
+        executor: AgentExecutor,
+        parsed: ParsedRequest,
+        model: str,
+        fingerprint: str,
+        agent: str | None = None,
+        repetition: int = 0,
     ) -> None:
         self.cancellation = Cancellation()
         self._executor, self._parsed, self._agent = executor, parsed, agent
+        self._repetition = repetition
         self._model, self._fingerprint = model, fingerprint
         self._id, self._created = f"chatcmpl-{secrets.token_hex(12)}", int(time.time())
 
@@ -91,10 +104,15 @@ class Completing:
             task.cancel()
 
     async def items(self) -> AsyncGenerator[Item, None]:
-        agent = self._executor.named(self._agent)
-        has_alternatives = self._parsed.sampling.n > 1 and getattr(agent, "offers_alternatives", False)
+        agent, sampling = self._executor.named(self._agent), self._parsed.sampling
+        is_varied = sampling.n > 1 or self._repetition > 0
+        has_alternatives = is_varied and getattr(agent, "offers_alternatives", False)
         is_written = isinstance(agent, StreamingAgent) and not has_alternatives
-        async with aclosing(self._written() if is_written else self._chosen()) as items:
+        if self._parsed.answer is not None:
+            making = self._given(self._parsed.answer)
+        else:
+            making = self._written() if is_written else self._chosen(isinstance(agent, StreamingAgent))
+        async with aclosing(making) as items:
             async for item in items:
                 yield item
 
@@ -121,7 +139,14 @@ class Completing:
             ],
             usage=await self._usage(choices),
             system_fingerprint=self._fingerprint,
+            notices=self._notices(choices, log_probs),
         )
+
+    def _notices(self, choices: Sequence[FinishedChoice], log_probs: bool) -> list[str] | msgspec.UnsetType:
+        notices = list(self._parsed.notices)
+        if log_probs and any(choice.log_probs is None for choice in choices):
+            notices.append(NO_LOG_PROBS)
+        return notices or UNSET
 
     async def events(self, include_usage: bool, log_probs: bool) -> AsyncGenerator[bytes, None]:
         """Chunks as they come. An error before the first piece is raised here: the response has not begun yet."""
@@ -148,7 +173,8 @@ class Completing:
             else:
                 finished.append(item)
                 token_log_probs = item.log_probs if log_probs else None
-                yield chunk(ChunkChoice(index, Delta(), item.reason, item.details, token_log_probs))
+                last = ChunkChoice(index, Delta(), item.reason, item.details, token_log_probs)
+                yield self._event([last], no_usage, self._notices([item], log_probs))
 
         async with aclosing(items):
             for encoded in chunks_of(*first):
@@ -164,32 +190,53 @@ class Completing:
             yield self._event([], await self._usage(finished))
         yield DONE
 
-    def _event(self, choices: list[ChunkChoice], usage: TokenUsage | msgspec.UnsetType | None) -> bytes:
-        chunk = CompletionChunk(self._id, self._created, self._model, choices, self._fingerprint, usage)
+    def _event(
+        self,
+        choices: list[ChunkChoice],
+        usage: TokenUsage | msgspec.UnsetType | None,
+        notices: list[str] | msgspec.UnsetType = UNSET,
+    ) -> bytes:
+        chunk = CompletionChunk(self._id, self._created, self._model, choices, self._fingerprint, usage, notices)
         return b"data: " + ENCODER.encode(chunk) + b"\n\n"
 
-    async def _chosen(self) -> AsyncGenerator[Item, None]:
-        """The choices of an agent that does not stream, a word a piece."""
-        parsed = self._parsed
-        reply = await self._executor.reply(
-            parsed.character.situation, parsed.history, partial(cancelled, self.cancellation), self._agent
-        )
-        reply = parsed.character.redact(reply)
-        passing = (candidate.text for candidate in reply.candidates if candidate.text and not candidate.rejected)
-        texts = list(dict.fromkeys((reply.text, *passing)))[: parsed.sampling.n]
-        for index, text in enumerate(texts):
-            text, reason = _truncated(text, parsed.sampling)
+    async def _given(self, reply: Reply) -> AsyncGenerator[Item, None]:
+        """An answer that no agent had to find."""
+        yield 0, reply.text
+        yield 0, FinishedChoice(reply.text, "stop", _details(self._parsed.character, reply, is_first=True))
+
+    async def _chosen(self, writes: bool) -> AsyncGenerator[Item, None]:
+        """The choices of an agent that has several at once, a word a piece: the best, or the next best."""
+        parsed, skipped = self._parsed, self._repetition
+        reply = await self._reply(parsed.sampling)
+        texts = _choices(reply)
+        if skipped >= len(texts) and writes:  # all of them were given: it is to write others
+            earlier = texts
+            reply = await self._reply(replace(parsed.sampling, seed=secrets.randbelow(LARGEST_SEED)))
+            texts, skipped = _choices(reply), 0
+            texts = [text for text in texts if text not in earlier] or texts
+        skipped %= len(texts)
+        for index, whole in enumerate([*texts[skipped:], *texts[:skipped]][: parsed.sampling.n]):
+            text, reason = _truncated(whole, parsed.sampling)
             for word in WORDS.findall(text):
                 yield index, word
-            details = _details(parsed.character, reply, is_first=index == 0)
+            details = _details(parsed.character, _with_stop(reply, whole, text), is_first=whole == reply.text)
             yield index, FinishedChoice(text, reason, details, None if index else reply.usage)
+
+    async def _reply(self, sampling: Sampling) -> Reply:
+        parsed, left = self._parsed, partial(cancelled, self.cancellation)
+        reply = await self._executor.reply(
+            parsed.character.situation, parsed.history, left, self._agent, replace(sampling, n=1)
+        )
+        return parsed.character.redact(reply)
 
     async def _written(self) -> AsyncGenerator[Item, None]:
         """The choices of an agent that writes, each with a run of its own, as their pieces come."""
         sampling, queue = self._parsed.sampling, asyncio.Queue[Item | Exception | None]()
 
+        first = secrets.randbelow(LARGEST_SEED) if self._repetition else sampling.seed
+
         async def write(index: int) -> None:
-            seed = None if sampling.seed is None else sampling.seed + index
+            seed = None if first is None else first + index
             try:
                 async with aclosing(self._choice(replace(sampling, n=1, seed=seed))) as items:
                     async for item in items:
@@ -216,7 +263,11 @@ class Completing:
 
     async def _choice(self, sampling: Sampling) -> AsyncGenerator[str | FinishedChoice, None]:
         character, pieces, text = self._parsed.character, list[str](), ""
-        shown, stops = ShownPieces(character.names), StopSequences(sampling.stop)
+        shown, stops, limit = (
+            ShownPieces(character.names),
+            StopSequences(sampling.stop),
+            TokenLimit(sampling.max_tokens),
+        )
         reply: Reply | None = None
         async with aclosing(
             self._executor.stream(
@@ -230,17 +281,20 @@ class Completing:
                 else:
                     pieces.append(item)
                     sent = stops.feed(shown.feed(item))
+                sent = limit.feed(sent)
                 text += sent
                 if sent:
                     yield sent
-                if stops.is_stopped:
+                if stops.is_stopped or limit.is_reached:
                     break
-        if reply is None:  # a stop sequence came before the agent's own end
-            yield FinishedChoice(text, "stop", _details(character, Reply(text), is_first=True))
+        reason: Literal["stop", "length"] = "length" if limit.is_reached else "stop"
+        if reply is None:  # a stop sequence or the limit came before the agent's own end
+            cut = _with_stop(Reply(text), "", text) if limit.is_reached else _with_stop(Reply(text), "cut", text)
+            yield FinishedChoice(text, reason, _details(character, cut, is_first=True))
             return
-        reason: Literal["stop", "length"] = "stop"
         if not pieces:
-            text, reason = _truncated(reply.text, sampling)
+            whole, (text, reason) = reply.text, _truncated(reply.text, sampling)
+            reply = _with_stop(reply, whole, text)
             for word in WORDS.findall(text):
                 yield word
         elif _is_full(reply.usage, sampling):
@@ -249,11 +303,11 @@ class Completing:
         yield FinishedChoice(text, reason, _details(character, reply, is_first=True), reply.usage, log_probs)
 
     async def _usage(self, choices: Sequence[FinishedChoice]) -> TokenUsage:
-        """What the back end counted; else the tokens of the texts by the shipped tokenizer."""
+        """What the back end counted, the prompt once however often it was sent; else what the encoder counts."""
         counted = [choice.usage for choice in choices if choice.usage is not None and choice.usage.calls]
         if counted:
             total = sum(counted, Usage())
-            prompt, completion = total.prompt_tokens, total.completion_tokens
+            prompt, completion = round(total.prompt_tokens / total.calls), total.completion_tokens
         else:
             prompts, texts = self._parsed.texts, [choice.text for choice in choices]
             is_short = sum(map(len, prompts)) < SHORT
@@ -261,6 +315,19 @@ class Completing:
             counts = count_tokens(every) if is_short else await asyncio.to_thread(count_tokens, every)
             prompt, completion = sum(counts[: len(prompts)]), sum(counts[len(prompts) :])
         return TokenUsage(prompt, completion, prompt + completion)
+
+
+def _choices(reply: Reply) -> list[str]:
+    """What a reply offers to say, the best first."""
+    passing = (candidate.text for candidate in reply.candidates if candidate.text and not candidate.rejected)
+    return list(dict.fromkeys((reply.text, *passing)))
+
+
+def _with_stop(reply: Reply, whole: str, text: str) -> Reply:
+    """The reply with a notice where a stop sequence left nothing of it."""
+    if text or not whole:
+        return reply
+    return replace(reply, evidence=(*reply.evidence, STOPPED_AT_ONCE))
 
 
 def _truncated(text: str, sampling: Sampling) -> tuple[str, Literal["stop", "length"]]:

@@ -13,7 +13,7 @@ from understudy.encoding import SentenceEncoder, shipped_model
 from understudy.server.openai.schemas import Embedding, EmbeddingList, EmbeddingsRequest, EmbeddingsUsage
 from understudy.server.problems import Refused
 
-__all__ = ["count_tokens", "embed", "truncate"]
+__all__ = ["TokenLimit", "count_tokens", "embed", "truncate"]
 
 MODEL = "encoder"
 MAX_TEXTS = 256
@@ -49,6 +49,23 @@ def truncate(text: str, max_tokens: int) -> tuple[str, bool]:
     if len(offsets) <= max_tokens:
         return text, False
     return text[: offsets[max_tokens][0]].rstrip(), True
+
+
+class TokenLimit:
+    """Ends a text that is being written after so many tokens, whatever its writer makes of the limit."""
+
+    def __init__(self, max_tokens: int | None) -> None:
+        self._max_tokens, self._text = max_tokens, ""
+        self.is_reached = False
+
+    def feed(self, piece: str) -> str:
+        """What may be sent of a piece."""
+        if self.is_reached:
+            return ""
+        sent, self._text = len(self._text), self._text + piece
+        if self._max_tokens is not None:
+            self._text, self.is_reached = truncate(self._text, self._max_tokens)
+        return self._text[sent:]
 
 
 def embed(request: EmbeddingsRequest) -> EmbeddingList:

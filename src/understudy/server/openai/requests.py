@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from understudy.dialogue import USER_NAME, Sampling, Turn
+from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
-from understudy.server.names import ModelName
+from understudy.macros import fill_macros
+from understudy.names import GOES_BY
+from understudy.persona import Other, Persona, Told, other_at
+from understudy.server.names import ModelName, resolve_name
+from understudy.server.openai.messages import Aim, Background, background_of, read_aim, system_texts, without_name
 from understudy.server.openai.schemas import ChatRequest, RequestMessage
+from understudy.server.openai.tasks import task_reply
 from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
+from understudy.storyfile import Story
+from understudy.text import fold
+from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = ["ParsedRequest", "model_not_found", "parse_request"]
 
-SENTENCE = re.compile(r"[^\n.!?。！？]*[.!?。！？]*[\"'”’」』)]*(?:\s+|$)|[^\n]+")
 MAX_SENTENCES = 200
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
-ROLES = INSTRUCTION_ROLES | {"user", "assistant"}
+TOOL_ROLES = frozenset({"tool", "function"})
+ROLES = INSTRUCTION_ROLES | TOOL_ROLES | {"user", "assistant"}
+STRANGER = "the stranger"  # a user of whom something is known, and no name
+NAMELESS = frozenset({"user", "you", "human"})
+LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 
-UNSUPPORTED = {
+IGNORED = {
     "tools": "characters use no tools",
     "functions": "characters call no functions",
-    "audio": "characters answer in text",
-    "prediction": "a character says what it says, and no prediction of it is used",
+    "parallel_tool_calls": "characters use no tools",
+    "prediction": "no prediction of a reply is used",
     "web_search_options": "characters know their story, and nothing of the web",
 }
-"""Fields that must be left out or null, and why; those in `LISTS` may also be empty."""
-LISTS = frozenset({"tools", "functions"})
+"""Fields that are taken and change nothing, and why."""
 
 
 @contextmanager
@@ -43,24 +53,56 @@ def model_not_found() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """The character that is to reply, the history, the text of every message, and how the reply is to be written."""
+    """Who is to reply, the history, the text of every message, and how the reply is to be written."""
 
     character: ServedCharacter
     history: tuple[Turn, ...]
     texts: list[str]
     sampling: Sampling
+    notices: tuple[str, ...] = ()
+    """What of the request was not followed, and why."""
+    answer: Reply | None = None
+    """The reply to what needs no character, such as the title of a chat."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """The same reply is wanted however often it is asked for."""
+        return self.sampling.seed is not None or self.sampling.temperature == 0
 
 
 async def parse_request(request: ChatRequest, registry: StoryRegistry) -> ParsedRequest:
-    _refuse_unsupported(request)
     messages = request.messages
     texts = [_text_of(message, index) for index, message in enumerate(messages)]
-    name = ModelName.parse(request.model)
-    instructions = [text for text, message in zip(texts, messages) if message.role in INSTRUCTION_ROLES]
-    extra_profile = tuple(_sentences(instructions))
+    name, sampling = ModelName.parse(request.model), _sampling(request)
+    system = [text for text, message in zip(texts, messages) if message.role in INSTRUCTION_ROLES]
+    aim = read_aim(system)
     with model_not_found():
-        character = await _find_character(registry, name, extra_profile, _last_user_name(messages))
-    return ParsedRequest(character, tuple(_turns(messages, texts, character)), texts, _sampling(request))
+        speaker = await _speaker(registry, name, aim)
+        known = await registry.character_async(replace(speaker, facing=None))
+    answer = task_reply(messages[-1].role, texts[-1], system, known)
+    if answer is not None:
+        return ParsedRequest(known, (), texts, sampling, answer=answer)
+    _refuse_unsupported(request)
+    story = registry.story(name.story)
+    is_told = await asyncio.to_thread(_told_by, story, known.situation.persona.name, aim.user)
+    said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
+    background = background_of(system_texts(said), aim, _own_names(known), is_told)
+    if len(background.profile) > MAX_SENTENCES:
+        raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
+    with model_not_found():
+        user = _last_user_name(messages) or aim.user or background.user_name
+        character = await _find_character(registry, speaker, background.profile, user)
+        character = await asyncio.to_thread(_in_scene, story, character, aim, background)
+        if aim.is_as_user:
+            character = await _as_user(registry, speaker, character, background)
+    turns = _Turns(character, aim, await asyncio.to_thread(_known_names, story, character, aim))
+    history = turns.of(messages, texts)
+    notices = (*_notices(request), *_unfollowed(background))
+    if not any(turn.text.strip() for turn in history) and any(map(_has_other_parts, messages)):
+        raise Refused(
+            "characters read text alone: say something beside the picture", 400, "messages", "unsupported_content"
+        )
+    return ParsedRequest(character, history, texts, sampling, notices)
 
 
 def _sampling(request: ChatRequest) -> Sampling:
@@ -75,11 +117,24 @@ def _sampling(request: ChatRequest) -> Sampling:
     )
 
 
+async def _speaker(registry: StoryRegistry, name: ModelName, aim: Aim) -> ModelName:
+    """The model, or whom of its story the client says is to speak: one model may stand for a whole group."""
+    if aim.speaker:
+        try:
+            other = replace(name, character=aim.speaker, facing=None)
+            character, model = await registry.character_async(other), await registry.character_async(name)
+        except (StoryError, Refused):
+            return name  # not somebody of the story, or not yet
+        if character.situation.persona.name != model.situation.persona.name:
+            return other
+    return name
+
+
 async def _find_character(
-    registry: StoryRegistry, name: ModelName, extra_profile: tuple[str, ...], user: str | None
+    registry: StoryRegistry, name: ModelName, extra_profile: tuple[str, ...], user: str
 ) -> ServedCharacter:
-    """The character faces the user's `name` where the model's name has no facing and the story knows them by then."""
-    if name.facing is None and user is not None:
+    """The character faces the user where the model's name has no facing and the story knows them by then."""
+    if name.facing is None and user:
         try:
             return await registry.character_async(replace(name, facing=user), extra_profile=extra_profile)
         except (StoryError, Refused):
@@ -87,62 +142,194 @@ async def _find_character(
     return await registry.character_async(name, extra_profile=extra_profile)
 
 
-def _last_user_name(messages: list[RequestMessage]) -> str | None:
-    for message in reversed(messages):
-        if message.role == "user":
-            return message.name
-    return None
+def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
+    """Does the story say a sentence of the character, at whatever moment? What holds when, the story alone says."""
+    language, card = story.language, story.card_texts(who)
+    shown = {fact.who: value for fact in story.facts() if fact.attribute == GOES_BY for value in fact.values}
+    ties = story.relations(of=who)
+    ties = (*ties, *(replace(tie, to=shown[tie.to]) for tie in ties if tie.to in shown))
+    told = [
+        *story.character(who).profile,
+        *(fact_sentence(fact, language, hedged) for fact in story.facts(who) for hedged in (True, False)),
+        *(tie_sentence(tie, language, hedged) for tie in ties for hedged in (True, False)),
+        *(f"{fact.attribute}: {value}" for fact in story.facts(who) for value in fact.values),
+        *card.profile,
+        *card.greetings,
+        card.scenario,
+    ]
+    folded = {fold(fill_macros(text, who, name, language)) for text in told for name in ("", user)}
+    whole = "\0".join(folded)
+
+    def is_told(sentence: str) -> bool:
+        wanted = fold(sentence)
+        return not wanted or wanted in folded or (len(wanted) >= LEAST_QUOTED and wanted in whole)
+
+    return is_told
 
 
-def _turns(messages: list[RequestMessage], texts: list[str], character: ServedCharacter) -> Iterator[Turn]:
-    own, faced = character.situation.persona.name, character.situation.faced
-    user = faced.name if faced else USER_NAME
-    for message, text in zip(messages, texts):
-        if message.role == "assistant":
-            yield Turn(own, text)
-        elif message.role == "user":
-            speaker = character.speaker(message.name, user) if message.name else user
-            yield Turn(user if speaker == own else speaker, text)
+def _own_names(character: ServedCharacter) -> tuple[str, ...]:
+    attributes = character.situation.persona.attributes
+    names = (character.shown_name, *attributes.get("nickname", ()), *attributes.get("goes by", ()))
+    return tuple(dict.fromkeys((*names, character.shown_name.split()[0])))
+
+
+def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Background) -> ServedCharacter:
+    """The character in the scene that the client tells of: before the user, with the group."""
+    situation = character.situation
+    setting = "\n".join(filter(None, (situation.setting, *background.scene)))
+    faced, user = situation.faced, aim.user or background.user_name
+    told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user if _is_own(text))
+    others = tuple(text for text in background.about_user if not _is_own(text))
+    if faced is not None:
+        faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
+    elif user or background.about_user:
+        faced = Other(STRANGER if not user or fold(user) in NAMELESS else user, others, told=told)
+    excluded = {situation.persona.name, *((faced.name,) if faced else ()), *(other.name for other in situation.present)}
+    members = (_other_or_none(story, name, situation.persona) for name in aim.members)
+    beside = {other.name: other for other in members if other is not None and other.name not in excluded}
+    present = (*situation.present, *beside.values())
+    if (setting, faced, present) == (situation.setting, situation.faced, situation.present):
+        return character
+    return replace(character, situation=replace(situation, setting=setting, faced=faced, present=present))
+
+
+def _is_own(sentence: str) -> bool:
+    return not {"i", "i'm", "i've", "my", "me"}.isdisjoint(sentence.replace("’", "'").lower().split())
+
+
+def _other_or_none(story: Story, name: str, seen_by: Persona) -> Other | None:
+    try:
+        return other_at(story, resolve_name(story, name, seen_by.moment), seen_by)
+    except (StoryError, Refused):
+        return None  # not somebody of the story, or not yet
+
+
+async def _as_user(
+    registry: StoryRegistry, name: ModelName, character: ServedCharacter, background: Background
+) -> ServedCharacter:
+    """The user in the character's place: somebody of the story, or nobody but what was said of them."""
+    situation, faced = character.situation, character.situation.faced
+    user = faced.name if faced else STRANGER
+    try:
+        return await registry.character_async(replace(name, character=user, facing=character.shown_name))
+    except (StoryError, Refused):
+        pass  # nobody of the story: they know only what was said here
+    persona = Persona(user, situation.persona.moment, background.about_user, language=situation.persona.language)
+    present = tuple(Other(other.name) for other in situation.present)
+    return replace(
+        character, situation=Situation(persona, situation.setting, Other(character.shown_name), present=present)
+    )
+
+
+def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str, str]:
+    """Names that may stand before what is said, folded -> the name by which the speaker knows them."""
+    persona, faced = character.situation.persona, character.situation.faced
+    names = {
+        fold(other.name): other.name for other in (*character.situation.acquaintances, *character.situation.present)
+    }
+    for member in aim.members:
+        other = _other_or_none(story, member, persona) if persona.story else None
+        names[fold(member)] = member if other is None else other.name
+    for user in (aim.user, faced.name if faced else ""):
+        if user:
+            names[fold(user)] = faced.name if faced and not aim.is_as_user else user
+    return {**names, fold(persona.name): persona.name, fold(character.shown_name): persona.name}
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Makes turns of messages: who said what, by the names the speaker knows them by."""
+
+    character: ServedCharacter
+    aim: Aim
+    names: Mapping[str, str]
+
+    def of(self, messages: Sequence[RequestMessage], texts: Sequence[str]) -> tuple[Turn, ...]:
+        turns = list[tuple[bool, Turn]]()
+        for message, text in zip(messages, texts):
+            if message.role in ("user", "assistant"):
+                turn = self._turn(message, text)
+                if turn.text or message.role == "user":
+                    turns.append((message.role == "user", turn))
+        own = self.character.situation.persona.name
+        last = max((index for index, (is_user, _) in enumerate(turns) if is_user), default=-1)
+        after = turns[last + 1 :]
+        if self.aim.members and after and not any(turn.speaker == own for _, turn in after):
+            turns = [*turns[:last], *after, turns[last]]  # each of a group answers the user, whoever else has by now
+        said = [turn for _, turn in turns]
+        if self.aim.begun and not (said and said[-1].speaker == own):
+            said.append(Turn(own, self.aim.begun))
+        return tuple(said)
+
+    def _turn(self, message: RequestMessage, text: str) -> Turn:
+        own, faced = self.character.situation.persona.name, self.character.situation.faced
+        other = faced.name if faced else USER_NAME
+        is_user, named, said = message.role == "user", *without_name(text, dict(self.names))
+        if self.aim.is_as_user:
+            return Turn(named or (own if is_user else other), said)
+        if not is_user:
+            given = self.names.get(fold(message.name)) if message.name else None
+            return Turn(named or given or own, said)
+        speaker = self.character.speaker(message.name, other) if message.name else other
+        if named is not None and named != own:
+            speaker, text = named, said
+        return Turn(other if speaker == own else speaker, text)
+
+
+def _last_user_name(messages: Sequence[RequestMessage]) -> str:
+    return next((message.name or "" for message in reversed(messages) if message.role == "user"), "")
 
 
 def _text_of(message: RequestMessage, index: int) -> str:
-    """The text of a message; pictures, sounds and files are refused."""
-    field = f"messages[{index}]"
+    """The text of a message; what tools said is not heard, and pictures are not seen."""
     if message.role not in ROLES:
-        raise Refused(f"'{message.role[:40]}' is no role here: use {', '.join(sorted(ROLES))}", 400, f"{field}.role")
-    if message.tool_calls not in (None, []) or message.function_call is not None or message.audio is not None:
-        raise Refused("a message holds text alone: characters use no tools and no audio", 400, field)
+        problem = f"'{message.role[:40]}' is no role here: use {', '.join(sorted(ROLES))}"
+        raise Refused(problem, 400, f"messages[{index}].role")
+    if message.role in TOOL_ROLES:
+        return ""
     if isinstance(message.content, str):
         return message.content
-    for number, part in enumerate(message.content or ()):
-        if part.type != "text":
-            problem = f"characters read text alone, not '{part.type[:40]}': leave that part out"
-            raise Refused(problem, 400, f"{field}.content[{number}]", "unsupported_content")
-    return "\n".join(part.text for part in message.content or ())
+    return "\n".join(part.text for part in message.content or () if part.type == "text")
 
 
-def _sentences(texts: list[str]) -> Iterator[str]:
-    """The sentences of system messages, which are added to the profile."""
-    sentences = (sentence.strip() for text in texts for sentence in SENTENCE.findall(text))
-    for number, sentence in enumerate(filter(None, sentences)):
-        if number == MAX_SENTENCES:
-            raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
-        yield sentence
+def _has_other_parts(message: RequestMessage) -> bool:
+    return isinstance(message.content, list) and any(part.type != "text" for part in message.content)
+
+
+def _notices(request: ChatRequest) -> Iterator[str]:
+    """What of a request changes nothing."""
+    for field, reason in IGNORED.items():
+        if getattr(request, field) not in (None, [], {}, False):
+            yield f"{field} is ignored: {reason}"
+    messages = request.messages
+    if any(message.role in TOOL_ROLES or message.tool_calls or message.function_call for message in messages):
+        yield "messages of tools and calls of them are ignored: characters use no tools"
+    if any(map(_has_other_parts, messages)) or any(message.audio for message in messages):
+        yield "parts of messages that are no text are ignored: characters read text alone"
+
+
+def _unfollowed(background: Background) -> Iterator[str]:
+    if background.unfollowed:
+        yield (
+            f"{background.unfollowed} directions on how to write were not followed: a character speaks as its story "
+            "lets it"
+        )
 
 
 def _refuse_unsupported(request: ChatRequest) -> None:
-    for field, reason in UNSUPPORTED.items():
-        value = getattr(request, field)
-        if value is not None and not (value == [] and field in LISTS):
-            raise _unsupported(field, reason)
+    """What a plain answer would not be: the client could not use it."""
     format_ = request.response_format
-    if format_ is not None and not (isinstance(format_, dict) and format_.get("type") == "text"):
-        raise _unsupported("response_format", "characters answer in plain text: leave it out, or say {'type': 'text'}")
+    kind = format_.get("type") if isinstance(format_, dict) else None
+    if format_ is not None and kind != "text":
+        problem = "characters answer in plain text, not in JSON: leave it out, or say {'type': 'text'}"
+        raise _unsupported("response_format", problem)
+    if request.audio is not None:
+        raise _unsupported("audio", "characters answer in text")
     if request.modalities not in (None, [], ["text"]):
         raise _unsupported("modalities", "characters answer in text")
     for field in ("tool_choice", "function_call"):
         if getattr(request, field) not in (None, "none", "auto"):
-            raise _unsupported(field, "characters use no tools")
+            raise _unsupported(field, "characters use no tools, so none can be required")
 
 
 def _unsupported(field: str, reason: str) -> Refused:

@@ -7,6 +7,7 @@ import time
 from functools import partial
 from hashlib import blake2b
 
+import msgspec
 from starlette.responses import Response
 
 from understudy import __version__
@@ -76,7 +77,9 @@ async def create_completion(call: Call) -> ChatCompletion | Response:
     executor, lines = call.context.executor, call.context.utterances
     agent = executor.named(request.agent)
     version = 0 if lines is None else await asyncio.to_thread(lines.version)
-    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent)
+    asked = msgspec.json.encode((request.model, request.agent, request.messages))
+    repetition = 0 if parsed.is_fixed else executor.repetitions.count(asked)
+    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent, repetition)
     async with completing.watching(call.disconnected):
         if not request.stream:
             return await completing.whole(bool(request.logprobs))

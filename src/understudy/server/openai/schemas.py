@@ -40,24 +40,29 @@ Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Count = Annotated[int, Meta(ge=1, le=2**31)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 MustBeNull = Annotated[Any, Meta(extra_json_schema={"type": "null"})]
-MustBeEmpty = Annotated[Any, Meta(extra_json_schema={"type": ["array", "null"], "maxItems": 0})]
+Ignored = Annotated[Any, Meta(description="taken, and changes nothing; `notices` in the response says so")]
+Notices = Annotated[list[str] | UnsetType, Meta(description="what of the request was not followed, and why")]
 Stop = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class ContentPart(msgspec.Struct):
-    type: Annotated[str, Meta(extra_json_schema={"enum": ["text"]})]
+    """A part that is no text is ignored."""
+
+    type: str
     text: str = ""
 
 
 class RequestMessage(msgspec.Struct):
-    """`name` says who speaks; a system or developer message adds to the character's profile."""
+    """`name` says who speaks; a system or developer message tells of the character, its scene or the user."""
 
-    role: Annotated[str, Meta(extra_json_schema={"enum": ["system", "developer", "user", "assistant"]})]
+    role: Annotated[
+        str, Meta(extra_json_schema={"enum": ["system", "developer", "user", "assistant", "tool", "function"]})
+    ]
     content: str | list[ContentPart] | None = None
     name: Annotated[str, Meta(max_length=200)] | None = None
-    tool_calls: MustBeEmpty = None
-    function_call: MustBeNull = None
-    audio: MustBeNull = None
+    tool_calls: Ignored = None
+    function_call: Ignored = None
+    audio: Ignored = None
 
 
 class StreamOptions(msgspec.Struct):
@@ -99,13 +104,14 @@ class ChatRequest(msgspec.Struct):
     ] = None
     logprobs: Annotated[bool | None, Meta(description="null in the response where the agent has none")] = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
-    tools: MustBeEmpty = None
-    functions: MustBeEmpty = None
+    tools: Ignored = None
+    functions: Ignored = None
+    parallel_tool_calls: Ignored = None
     tool_choice: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
     function_call: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
     audio: MustBeNull = None
-    prediction: MustBeNull = None
-    web_search_options: MustBeNull = None
+    prediction: Ignored = None
+    web_search_options: Ignored = None
 
 
 class TokenUsage(msgspec.Struct):
@@ -157,6 +163,7 @@ class ChatCompletion(msgspec.Struct):
     choices: list[Choice]
     usage: TokenUsage
     system_fingerprint: str
+    notices: Notices = UNSET
     object: Literal["chat.completion"] = "chat.completion"
 
 
@@ -182,6 +189,7 @@ class CompletionChunk(msgspec.Struct):
     choices: list[ChunkChoice]
     system_fingerprint: str
     usage: TokenUsage | UnsetType | None = UNSET
+    notices: Notices = UNSET
     object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
 
 

@@ -1,0 +1,221 @@
+"""What the messages of a request are, by their form: chat programs put everything they know into system messages.
+
+    Write Zita's next reply in a fictional chat between Zita and Tom.      who answers, and who the user is
+    [Write the next reply only as Pia Lenk.]                               who answers in a group
+    [Write your next reply from the point of view of Tom, ...]             the user's own next line is wanted
+    I am Tom, a one-armed baker. / Tom is a baker. / The user is Tom.      who the user is
+    I smoke the letters that come to the Comma.                            a card: dropped where the story says it
+    [Circumstances ...: The wharf at dawn] / a note in mid-chat            the scene
+    example_user, example_assistant, <START>, [Example Chat]               examples: no knowledge
+    Be brief. / [System note: ...]                                         how to write: not followed here
+
+What the story says of a character comes from the story, as of the moment: a copy of it, of whatever moment, is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from understudy.prompting import introduced_name
+from understudy.text import fold
+
+__all__ = ["Aim", "Background", "SystemText", "background_of", "read_aim", "system_texts", "without_name"]
+
+SENTENCE = re.compile(r"[^\n.!?。！？]*[.!?。！？]*[\"'”’」』)]*(?:\s+|$)|[^\n]+")
+EXAMPLE_NAMES = frozenset({"example_user", "example_assistant"})
+NAME = r"[^\]\n:,]{1,80}?"
+MAIN = re.compile(
+    rf"\bWrite (?P<speaker>{NAME})['’]s next reply in a fictional chat between .{{1,400}}? and "
+    rf"(?P<user>{NAME})(?:\.|$|\n)"
+)
+GROUP = re.compile(r"\[Start a new group chat\. Group members: (?P<members>[^\]]{1,1000})\]")
+NEXT = re.compile(rf"\bWrite (?:the|your|a) (?:next )?reply (?:only )?as (?P<name>{NAME})\s*[.\]]", re.IGNORECASE)
+USERS_VIEW = re.compile(
+    rf"\bWrite (?:the|your|a) (?:next )?reply (?:only )?from the point of view of (?P<name>{NAME})\s*[,.\]]",
+    re.IGNORECASE,
+)
+GO_ON = re.compile(r"\[Continue (?:your last|the following) message[^\]:]*(?::\s*(?P<begun>.*))?\]\s*\Z", re.DOTALL)
+EXAMPLES_BEGIN = re.compile(r"^\s*(?:<START>|\[(?:Example Chat|Start a new chat)\])\s*$", re.IGNORECASE | re.MULTILINE)
+CHAT_BEGINS = re.compile(r"^\s*\[Start a new (?:group )?chat\b[^\]]*\]\s*$", re.IGNORECASE | re.MULTILINE)
+BRACKETED = re.compile(r"\[(?P<text>.*)\]", re.DOTALL)
+SCENE_LABEL = re.compile(
+    r"(?:circumstances and context of the dialogue|scenario|setting|scene|author['’]?s? note|"
+    r"details of the fictional world[^:]*)\s*:\s*",
+    re.IGNORECASE,
+)
+CARD_LABEL = re.compile(r"(?:[^:\n]{1,60}['’]s )?(?:personality|description|character)\s*:\s*", re.IGNORECASE)
+USER_LABEL = re.compile(r"(?:the )?(?:user|human)(?:['’]s)?(?: persona| description| profile)?\s*:\s*", re.IGNORECASE)
+OF_USER = re.compile(
+    r"(?i:the user(?:['’]s name)? is|you are (?:talking|speaking|chatting) (?:to|with)) "
+    rf"(?P<name>[A-Z]{NAME})(?=[,.;!]|$| who\b| and\b)"
+)
+TO_WRITER = re.compile(
+    r"(?:(?:always|never|please|only)\s+)?(?:write|reply|respond|answer|avoid|stay|keep|use|do not|don['’]t|be|speak|"
+    r"italicize|continue|remember to|follow|include|describe|assume|generate|act|role-?play|pretend|ensure)\b|"
+    r"(?:system note|ooc|nsfw)\b|you (?:are|will act as) (?:an? )?(?:helpful |ai )*(?:assistant|ai|language model)\b|"
+    r"if you have more knowledge of\b",
+    re.IGNORECASE,
+)
+FIRST_PERSON = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me)\b")
+KNOWN_SHARE = 0.5  # of a text's sentences that makes it a card's
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What the client says of the reply it wants: by whom, to whom, and what kind of one."""
+
+    speaker: str = ""
+    user: str = ""
+    members: tuple[str, ...] = ()
+    is_as_user: bool = False
+    """The user's own next line is wanted."""
+    begun: str = ""
+    """The reply that is to be gone on with, where no message has it."""
+    is_roleplay: bool = False
+    """The client says that this is a fictional chat: its system messages are parts of a card and its like."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemText:
+    """The text of a system message that is no direction; `is_note` says that the chat had begun before it."""
+
+    text: str
+    is_note: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What system messages tell, by what it is about; sentences of the profile speak as the character."""
+
+    profile: tuple[str, ...] = ()
+    scene: tuple[str, ...] = ()
+    user_name: str = ""
+    about_user: tuple[str, ...] = ()
+    unfollowed: int = 0
+    """Sentences that say how to write."""
+
+
+def read_aim(system: Sequence[str]) -> Aim:
+    """What the system messages of a request say is wanted; a later one counts more."""
+    speaker = user = begun = ""
+    members: tuple[str, ...] = ()
+    is_as_user = is_roleplay = False
+    for text in system:
+        if match := MAIN.search(text):
+            speaker, user, is_roleplay = match["speaker"].strip(), match["user"].strip(), True
+        if match := GROUP.search(text):
+            members = tuple(name.strip() for name in match["members"].split(",") if name.strip())
+        if match := USERS_VIEW.search(text):
+            user, is_as_user = match["name"].strip(), True
+        elif match := NEXT.search(text):
+            is_as_user = bool(user) and fold(match["name"]) == fold(user)
+            speaker = speaker if is_as_user else match["name"].strip()
+        if match := GO_ON.search(text):
+            begun = (match["begun"] or "").strip()
+    return Aim(speaker, user, members, is_as_user, begun, is_roleplay or bool(members))
+
+
+def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[SystemText]:
+    """What system messages tell, without directions and examples; `messages` are (role, name, text)."""
+    texts, has_begun = list[SystemText](), False
+    for role, name, text in messages:
+        has_begun = has_begun or role in ("user", "assistant")
+        if role in ("system", "developer") and name not in EXAMPLE_NAMES:
+            told = EXAMPLES_BEGIN.split(text, maxsplit=1)[0]  # who joins all system messages has examples among them
+            told = GO_ON.sub("", CHAT_BEGINS.sub("", told))
+            lines = (line for line in told.splitlines() if not any(map(_finder(line), (MAIN, NEXT, USERS_VIEW))))
+            if left := "\n".join(lines).strip():
+                texts.append(SystemText(left, has_begun))
+    return texts
+
+
+def background_of(
+    texts: Sequence[SystemText], aim: Aim, own_names: Sequence[str], is_known: Callable[[str], bool]
+) -> Background:
+    """Sorts what was told; `is_known` says of a sentence whether the story tells it of the character at any moment."""
+    told: dict[str, list[str]] = {"profile": [], "scene": [], "user": []}
+    user, unfollowed = aim.user, 0
+    for number, message in enumerate(texts):
+        bracketed = BRACKETED.fullmatch(message.text)
+        text, labelled = _without_label(bracketed["text"].strip() if bracketed else message.text)
+        every = list(_sentences(text))
+        is_card = sum(map(is_known, every)) >= KNOWN_SHARE * len(every)
+        for run in _runs(every, is_known):
+            kept = [sentence for sentence in run if not TO_WRITER.match(sentence)]
+            unfollowed += len(run) - len(kept)
+            named = _name_of_user(" ".join(run), own_names)
+            if labelled:
+                kind = labelled
+            elif named or _is_about(run[0], aim.user, own_names):
+                kind = "user"
+            elif is_card:
+                kind = "profile"
+            elif message.is_note or bracketed:
+                kind = "scene"
+            else:
+                kind = _unlabelled(" ".join(run), number == 0, own_names) if aim.is_roleplay else "profile"
+            user = user or (named if kind == "user" else "")
+            told[kind] += kept
+    return Background(tuple(told["profile"]), tuple(told["scene"]), user, tuple(told["user"]), unfollowed)
+
+
+def _finder(line: str) -> Callable[[re.Pattern[str]], bool]:
+    return lambda pattern: pattern.search(line) is not None
+
+
+def _without_label(text: str) -> tuple[str, str]:
+    """A text without 'Scenario:' and the like before it, and what kind of text that says it is."""
+    for label, kind in ((SCENE_LABEL, "scene"), (USER_LABEL, "user"), (CARD_LABEL, "profile")):
+        if match := label.match(text):
+            return text[match.end() :], kind
+    return text, ""
+
+
+def _runs(sentences: Sequence[str], is_known: Callable[[str], bool]) -> list[list[str]]:
+    """Runs of sentences that nothing known stands between."""
+    runs: list[list[str]] = [[]]
+    for sentence in sentences:
+        if is_known(sentence):
+            runs.append([])
+        else:
+            runs[-1].append(sentence)
+    return [run for run in runs if run]
+
+
+def without_name(text: str, names: dict[str, str]) -> tuple[str | None, str]:
+    """Who is named before a text and a colon ('Pia Lenk: Hello'), and the text; `names` are folded."""
+    label, colon, said = text.partition(":")
+    name = names.get(fold(label)) if colon and 0 < len(label) <= 80 and "\n" not in label.strip() else None
+    return (None, text) if name is None else (name, said.strip())
+
+
+def _unlabelled(text: str, is_first: bool, own_names: Sequence[str]) -> str:
+    """What a text without a mark is in a role-play: who the user is comes first, then the card, then the scene."""
+    if _names_any(text, own_names) or re.match(r"you(?:['’]re| are)\b", text, re.IGNORECASE):
+        return "profile"
+    if FIRST_PERSON.search(text):
+        return "user" if is_first else "profile"
+    return "scene"
+
+
+def _name_of_user(text: str, own_names: Sequence[str]) -> str:
+    """The name of the user, where a text introduces one who is not the character."""
+    match = OF_USER.search(text)
+    name = match["name"].strip() if match else introduced_name([text])
+    own = {fold(part) for own_name in own_names for part in (own_name, *own_name.split())}
+    return "" if fold(name) in own or all(fold(part) in own for part in name.split()) else name
+
+
+def _is_about(sentence: str, user: str, own_names: Sequence[str]) -> bool:
+    """Does a sentence begin by speaking of the user by name?"""
+    return _names_any(sentence, [user]) and not _names_any(sentence.split(",")[0][:40], own_names)
+
+
+def _names_any(text: str, names: Sequence[str]) -> bool:
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names if name)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    yield from filter(None, (sentence.strip() for sentence in SENTENCE.findall(text)))

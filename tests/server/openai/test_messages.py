@@ -1,0 +1,200 @@
+"""System messages are read for what they are; the requests are shaped as SillyTavern and Open WebUI send them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from server.conftest import MakeContext
+from server.openai.test_completions import send
+from understudy.dialogue import Situation, Turn
+
+MAIN = "Write Ines Vale's next reply in a fictional chat between Ines Vale and Tom."
+BAKER = "I am Tom, a one-armed baker. I have a brown dog called Rex."
+NEW_CHAT, NEW_EXAMPLE = "[Start a new Chat]", "[Example Chat]"
+
+
+def system(text: str, name: str | None = None) -> dict[str, Any]:
+    return {"role": "system", "content": text, **({"name": name} if name else {})}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def heard(make_context: MakeContext, *messages: dict[str, Any], **fields: Any) -> tuple[Situation, tuple[Turn, ...]]:
+    agent, _ = send(make_context, list(messages), **fields)
+    assert agent.situation is not None
+    return agent.situation, tuple(agent.history)
+
+
+def plain_profile(make_context: MakeContext) -> tuple[str, ...]:
+    return heard(make_context, user("Well?"))[0].persona.profile
+
+
+@pytest.mark.parametrize(
+    "persona",
+    [
+        BAKER,
+        "Tom is a one-armed baker. He has a brown dog called Rex.",
+        "User persona: a one-armed baker with a brown dog called Rex.",
+        "I bake bread with the one arm I have. My dog Rex is brown.",
+        "The user is Tom, a baker. His dog is called Rex.",
+    ],
+)
+def test_who_the_user_is_is_known_of_the_one_faced_and_never_of_the_character(
+    make_context: MakeContext, persona: str
+) -> None:
+    situation, history = heard(
+        make_context, system(MAIN), system(persona), system(NEW_CHAT), user("Do you have a dog?")
+    )
+    assert situation.persona.profile == plain_profile(make_context)
+    assert situation.faced is not None and situation.faced.name == "Tom"
+    told = " ".join((*situation.faced.profile, *(item.text for item in situation.faced.told)))
+    assert "Rex" in told
+    assert history == (Turn("Tom", "Do you have a dog?"),)
+
+
+def test_so_it_is_where_no_role_play_is_announced(make_context: MakeContext) -> None:
+    situation, _ = heard(make_context, system(BAKER), user("Do you have a dog?"))
+    assert situation.persona.profile == plain_profile(make_context)
+    assert situation.faced is not None and situation.faced.name == "Tom"
+
+
+def test_where_all_system_messages_are_joined_to_one(make_context: MakeContext) -> None:
+    card = plain_profile(make_context)
+    joined = "\n".join((MAIN, BAKER, *card, NEW_EXAMPLE, "Tom: Yes?", "Ines Vale: No.", NEW_CHAT))
+    situation, _ = heard(make_context, system(joined), user("Well?"))
+    assert situation.persona.profile == card
+    assert situation.faced is not None and "Rex" in str(situation.faced.told)
+
+
+def test_a_copy_of_what_the_story_says_is_dropped_and_the_rest_is_added(make_context: MakeContext) -> None:
+    card = plain_profile(make_context)
+    edited = "\n".join((*card, "I walk with a stick since the winter."))
+    situation, _ = heard(make_context, system(MAIN), system(edited), system(NEW_CHAT), user("Well?"))
+    assert situation.persona.profile == (*card, "I walk with a stick since the winter.")
+
+
+def test_a_card_of_a_later_moment_tells_nothing_of_it(make_context: MakeContext) -> None:
+    model = "demo/Zita Karst@1.2"
+    early, _ = heard(make_context, user("Well?"), model=model)
+    late, _ = heard(make_context, user("Well?"), model="demo/Zita Karst")
+    later = (*late.persona.profile, *late.persona.feelings())
+    assert not set(late.persona.profile) <= set(early.persona.profile)
+    main = MAIN.replace("Ines Vale", "Zita Karst")
+    situation, _ = heard(make_context, system(main), system("\n".join(later)), user("Well?"), model=model)
+    assert situation.persona.profile == early.persona.profile
+
+
+def test_examples_are_no_knowledge(make_context: MakeContext) -> None:
+    situation, history = heard(
+        make_context,
+        system(MAIN),
+        system(NEW_EXAMPLE),
+        system("Did you take the boat?", "example_user"),
+        system("I keep a goat in the loft.", "example_assistant"),
+        system("<START>\nTom: Who are you?\nInes Vale: I keep a goat in the loft."),
+        system(NEW_CHAT),
+        user("Well?"),
+    )
+    assert "goat" not in str(situation.persona.profile) + situation.setting + str(situation.faced)
+    assert history == (Turn("Tom", "Well?"),)
+
+
+@pytest.mark.parametrize(
+    "direction",
+    [
+        "[Write the next reply only as Ines Vale.]",
+        "[System note: write at least four paragraphs.]",
+        "Write in the style of a novel. Avoid repetition.",
+        "If you have more knowledge of Ines Vale, add to the character's lore.",
+    ],
+)
+def test_directions_are_nobodys_profile(make_context: MakeContext, direction: str) -> None:
+    situation, _ = heard(
+        make_context, system(MAIN), system(direction), system(NEW_CHAT), user("Well?"), system(direction)
+    )
+    assert situation.persona.profile == plain_profile(make_context)
+    assert "paragraph" not in situation.setting and "novel" not in situation.setting
+
+
+def test_the_scenario_and_notes_are_the_scene(make_context: MakeContext) -> None:
+    situation, _ = heard(
+        make_context,
+        system(MAIN),
+        system("Scenario: The lamp room, at dusk."),
+        system(NEW_CHAT),
+        said("Good evening."),
+        system("[The lamp has gone out.]"),
+        user("Well?"),
+    )
+    assert "The lamp room, at dusk." in situation.setting and "The lamp has gone out." in situation.setting
+    assert situation.persona.profile == plain_profile(make_context)
+
+
+GROUP = "[Start a new group chat. Group members: Ines Vale, Tobias Rook]"
+
+
+def group(make_context: MakeContext, who: str, *messages: dict[str, Any]) -> tuple[Situation, tuple[Turn, ...]]:
+    main = MAIN.replace("Ines Vale", who)
+    nudge = f"[Write the next reply only as {who}.]"
+    return heard(make_context, system(main), system(GROUP), *messages, system(nudge))
+
+
+def test_in_a_group_the_client_says_who_answers_and_names_who_said_what(make_context: MakeContext) -> None:
+    asked = user("Tobias, Ines, who are you?")
+    situation, history = group(make_context, "Ines Vale", asked)
+    assert situation.persona.name == "Ines Vale" and history == (Turn("Tom", asked["content"]),)
+    assert [other.name for other in situation.present] == ["Tobias Rook"]
+    situation, history = group(make_context, "Tobias Rook", asked, said("Ines Vale: I am Ines."))
+    assert situation.persona.name == "Tobias Rook"
+    assert history == (Turn("Ines Vale", "I am Ines."), Turn("Tom", asked["content"]))  # it is the user who is answered
+    replies = (said("Ines Vale: I am Ines."), said("Tobias Rook: And I am Rook."))
+    situation, history = group(make_context, "Ines Vale", asked, *replies)
+    assert history[-1] == Turn("Tobias Rook", "And I am Rook.")
+
+
+def test_whoever_the_story_does_not_know_answers_for_nobody(make_context: MakeContext) -> None:
+    situation, _ = group(make_context, "Captain Nobody", user("Well?"))
+    assert situation.persona.name == "Ines Vale"
+
+
+def test_a_reply_that_stands_last_is_gone_on_with(make_context: MakeContext) -> None:
+    nudge = "[Continue your last message without repeating its original content.]"
+    for messages in ((user("Where?"), said("In the")), (user("Where?"), said("Ines Vale: In the"), system(nudge))):
+        _, history = heard(make_context, system(MAIN), *messages)
+        assert history == (Turn("Tom", "Where?"), Turn("Ines Vale", "In the"))
+    old = "[Continue the following message. Do not include ANY parts of the original message: In the]"
+    _, history = heard(make_context, system(MAIN), user("Where?"), system(old))
+    assert history[-1] == Turn("Ines Vale", "In the")
+
+
+def test_the_users_next_line_is_written_for_the_user(make_context: MakeContext) -> None:
+    view = "[Write your next reply from the point of view of Tom, using the chat history so far as a guideline.]"
+    messages = (
+        system(MAIN),
+        system(BAKER),
+        system(NEW_CHAT),
+        user("Good day."),
+        said("What do you want?"),
+        system(view),
+    )
+    situation, history = heard(make_context, *messages)
+    assert situation.persona.name == "Tom" and "I have a brown dog called Rex." in situation.persona.profile
+    assert situation.faced is not None and situation.faced.name == "Ines Vale"
+    assert history == (Turn("Tom", "Good day."), Turn("Ines Vale", "What do you want?"))
+    assert not len(situation.persona.past)
+
+
+def test_it_is_written_for_somebody_of_the_story_too(make_context: MakeContext) -> None:
+    main = MAIN.replace("Tom", "Tobias Rook")
+    view = "[Write your next reply from the point of view of Tobias Rook.]"
+    situation, history = heard(make_context, system(main), user("Hm."), said("What?"), system(view))
+    assert situation.persona.name == "Tobias Rook" and len(situation.persona.past)
+    assert history == (Turn("Tobias Rook", "Hm."), Turn("Ines Vale", "What?"))
