@@ -67,10 +67,10 @@ WRITTEN = "writer"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A scored draft, and the verdict that stops it, if one does."""
+    """A draft with its score, where it was compared with others, and the verdict that stops it, if one does."""
 
     draft: Draft
-    score: float
+    score: float | None
     verdict: Verdict | None
     off_topic: bool = False
 
@@ -149,7 +149,7 @@ class GuardedAgent:
             judge = partial(self._judge_written, situation, history)
             names = self._views.own_names(situation)
             spoken = yield from speak(self._speaker, situation, history, judge, sampling, cancellation, names)
-            stopped = [Judged(Draft(text, WRITTEN), 0.0, verdict) for text, verdict in spoken.stopped]
+            stopped = [Judged(Draft(text, WRITTEN), None, verdict) for text, verdict in spoken.stopped]
             if spoken.text or spoken.is_cancelled:
                 return self._spoken_reply(situation, history, spoken, stopped)
         if stopped and self.is_capable:
@@ -183,7 +183,7 @@ class GuardedAgent:
         said = Draft(spoken.text, WRITTEN, evidence=spoken.evidence)
         doubts = self._doubts(situation, history, said) if self.is_capable and spoken.text else []
         usage = spoken.usage if spoken.usage.calls else None
-        best = Judged(said, 0.0, None)
+        best = Judged(said, None, None)
         return replace(_reply(best, [best, *stopped], usage, doubts), log_probs=spoken.log_probs)
 
     def _doubts(self, situation: Situation, history: Sequence[Turn], said: Draft) -> list[Evidence]:
@@ -296,8 +296,8 @@ class GuardedAgent:
         """A way of not answering: an own line where it passes the guards, else the bank's, which state nothing."""
         for draft in evasion_drafts(situation, history):
             if draft.source == "bank" or self.judge(situation, history, draft) is None:
-                return Judged(draft, 0.0, None)
-        return Judged(Draft("...", "bank"), 0.0, None)
+                return Judged(draft, None, None)
+        return Judged(Draft("...", "bank"), None, None)
 
 
 def _is_direct(draft: Draft) -> bool:
@@ -307,7 +307,7 @@ def _is_direct(draft: Draft) -> bool:
 
 def _is_answer(item: Judged, least: float) -> bool:
     """What was written for the message answers it; what is older may answer something else."""
-    return not isinstance(item.draft, RecalledDraft) or item.score >= least
+    return not isinstance(item.draft, RecalledDraft) or (item.score is not None and item.score >= least)
 
 
 def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
@@ -330,7 +330,7 @@ def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices:
 
 
 def _candidate(item: Judged) -> Candidate:
-    draft, score = item.draft, round(item.score, 6)
+    draft, score = item.draft, None if item.score is None else round(item.score, 6)
     if item.verdict is not None and item.verdict.is_spoiler:
         return Candidate("", score, None, draft.source, item.verdict.reason)
     reason = item.verdict.reason if item.verdict is not None else OFF_TOPIC if item.off_topic else ""
