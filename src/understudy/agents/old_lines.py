@@ -20,6 +20,7 @@ from itertools import chain
 
 import numpy as np
 
+from understudy.agents.continuing import rests_of_lines, split_begun
 from understudy.agents.dialogue_context import (
     content,
     heard_turns,
@@ -88,6 +89,7 @@ FEELING_ASKED = re.compile(
 )
 DIRECT = 1.2  # the bearing of an answer to the very question
 IDENTITY, FATE_KNOWN = 1.4, 0.6
+BEGUN = 2.0  # the rest of a line that was begun comes before all else
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,15 @@ class OldLines:
             drafts += _heard(situation, meant, asked, memory, cached, people)
         said = said_sentences(persona, history)
         drafts = [draft for draft in drafts if not repeats(draft.text, said)]
-        return [*_direct(situation, history, message), *drafts], Usage()
+        return [*_rests(situation, history), *_direct(situation, history, message), *drafts], Usage()
+
+
+def _rests(situation: Situation, history: Sequence[Turn]) -> Iterator[RecalledDraft]:
+    """Where the character has begun an old line: the rest of it."""
+    before, begun = split_begun(situation.persona, history)
+    for line, rest in rests_of_lines(situation.persona, begun, MOST_WEIGHED) if begun else ():
+        evidence = Evidence("exchange", last_heard(situation.persona, before) or line.text, line.moment)
+        yield RecalledDraft(rest, "exchange", line.moment, (evidence,), None, BEGUN)
 
 
 def _direct(situation: Situation, history: Sequence[Turn], message: str) -> Iterator[RecalledDraft]:
@@ -134,7 +144,10 @@ def _direct(situation: Situation, history: Sequence[Turn], message: str) -> Iter
     said = said_before(situation.persona, history)
     answers = direct_answers(situation, message, heard_turns(situation.persona, history)[:-1], said)
     fresh = [answer for answer in answers if not any(fold(answer.text) in fold(text) for text in said)]
-    again = [replace(answer, text=f"As I said: {answer.text}") for answer in answers[:1]]
+    if split_begun(situation.persona, history)[1]:  # what has been answered needs no second answer
+        fresh, again = (fresh if len(fresh) == len(answers) else []), []
+    else:
+        again = [replace(answer, text=f"As I said: {answer.text}") for answer in answers[:1]]
     for answer in fresh or again:
         yield RecalledDraft(answer.text, answer.source, None, answer.evidence, None, DIRECT)
 

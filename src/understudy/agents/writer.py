@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from understudy.agents.continuing import split_begun
 from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
 from understudy.agents.direct_answers import tells_unasked
 from understudy.agents.passages import plain_line
@@ -91,7 +92,12 @@ class WriterAgent:
         return self._given_recall or Recall()
 
     def prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling = DEFAULT_SAMPLING) -> Prompt:
-        """The prompt for a reply to the last turn of the history."""
+        """The prompt for a reply to the last turn of the history, or to go on with it where it is the character's."""
+        before, begun = split_begun(situation.persona, history)
+        prompt = self._prompt(situation, before, sampling)
+        return _resumed(prompt, begun, ()) if begun else prompt
+
+    def _prompt(self, situation: Situation, history: Sequence[Turn], sampling: Sampling) -> Prompt:
         room = self.backend.context_tokens - (_filled(sampling, self._sampling).max_tokens or 0)
         budget = min(self._budget, max(room, LEAST_PROMPT))
         recalled = self._recall.recall(situation, history)
@@ -110,10 +116,11 @@ class WriterAgent:
         cleaner = _cleaner(situation, history)
         completion = self._complete(prompt, settings, cancellation)[0]
         text, usage = cleaner.clean(completion.text, completion.finish_reason), completion.usage
-        if not text and completion.finish_reason != "cancelled":
+        begun = split_begun(situation.persona, history)[1]
+        if not (text or begun) and completion.finish_reason != "cancelled":
             text, more = self._again(prompt, settings, cleaner, cancellation)
             usage += more
-        reply = self._reply(situation, history, prompt, text, usage)
+        reply = self._reply(situation, history, prompt, text, usage, blank_is_meant=begun != "")
         return replace(reply, log_probs=_log_probs(completion, reply.text))
 
     def stream(
@@ -123,8 +130,8 @@ class WriterAgent:
         sampling: Sampling = DEFAULT_SAMPLING,
         cancellation: Cancellation | None = None,
     ) -> Generator[str, None, Reply]:
-        prompt = self.prompt(situation, history, sampling)
-        return (yield from self._stream(situation, history, prompt, sampling, cancellation))
+        prompt, begun = self.prompt(situation, history, sampling), split_begun(situation.persona, history)[1]
+        return (yield from self._stream(situation, history, prompt, sampling, cancellation, begun))
 
     def resume(
         self,
@@ -139,7 +146,7 @@ class WriterAgent:
 
         `avoid` are sentences that the model has written and that are not to be said. It hears nothing of the reason.
         """
-        prompt = _resumed(self.prompt(situation, history, sampling), begun, avoid)
+        prompt = _resumed(self._prompt(situation, history, sampling), begun, avoid)
         return (yield from self._stream(situation, history, prompt, sampling, cancellation, begun))
 
     def _stream(

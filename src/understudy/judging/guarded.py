@@ -14,11 +14,13 @@ best first; the best that passes is said. Nothing is shown that no guard has see
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from understudy.agents.continuing import joint, split_begun
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import DIRECT, RecalledDraft
 from understudy.agents.reply_text import without_label
@@ -62,6 +64,7 @@ ANSWERS_WITHOUT_LINES = 0.12  # the same, where there are no old lines, or no en
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 QUOTED = 0.5  # the share of a capable writer's text that makes it an old line again; five common words are none
 OFF_TOPIC = "answers something else"
+ENDS_SENTENCE = re.compile(r"[.!?…。！？][\"'”’」』)\]*_]*\s*\Z")
 WRITTEN = "writer"
 
 
@@ -150,7 +153,7 @@ class GuardedAgent:
             names = self._views.own_names(situation)
             spoken = yield from speak(self._speaker, situation, history, judge, sampling, cancellation, names)
             stopped = [Judged(Draft(text, WRITTEN), None, verdict) for text, verdict in spoken.stopped]
-            if spoken.text or spoken.is_cancelled:
+            if spoken.text or spoken.is_cancelled or (self.is_capable and split_begun(situation.persona, history)[1]):
                 return self._spoken_reply(situation, history, spoken, stopped)
         if stopped and self.is_capable:
             reply = self._known_answer(situation, history, stopped)
@@ -286,14 +289,25 @@ class GuardedAgent:
         return judged
 
     def _verdict(self, situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict | None:
-        """Of a capable writer's draft, what would stop it while it was said."""
+        """Of a capable writer's draft, what would stop it while it was said.
+
+        What goes on in the middle of a sentence is judged with its beginning.
+        """
+        begun = split_begun(situation.persona, history)[1]
+        if begun and not ENDS_SENTENCE.search(begun):
+            draft = replace(draft, text=begun + joint(begun, draft.text) + draft.text)
         if self.is_capable and draft.source == WRITTEN:
             verdicts = (self._judge_written(situation, history, text) for text in judged_texts(draft.text))
             return next((verdict for verdict in verdicts if verdict is not None), None)
         return self.judge(situation, history, draft)
 
     def _evasion(self, situation: Situation, history: Sequence[Turn]) -> Judged:
-        """A way of not answering: an own line where it passes the guards, else the bank's, which state nothing."""
+        """A way of not answering: an own line where it passes the guards, else the bank's, which state nothing.
+
+        A reply that has begun needs none: there is nothing to add to it.
+        """
+        if split_begun(situation.persona, history)[1]:
+            return Judged(Draft("", "bank"), None, None)
         for draft in evasion_drafts(situation, history):
             if draft.source == "bank" or self.judge(situation, history, draft) is None:
                 return Judged(draft, None, None)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+from understudy.agents.continuing import joint, split_begun
 from understudy.agents.reply_text import without_label
 from understudy.agents.word_roots import roots
 from understudy.cancellation import Cancellation
@@ -27,7 +28,6 @@ __all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]
 
 ATTEMPTS = 3
 SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]*_]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
-UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff。！？」』]\Z")
 FEWEST_ROOTS, SAME = 4, 0.8  # words of meaning, and the share of them that makes two sentences say the same
 LARGEST_SEED = 2**31
 
@@ -74,25 +74,28 @@ def speak(
 ) -> Generator[str, None, Spoken]:
     """The pieces of a reply that pass; joined they are the text of what the generator returns.
 
-    `names` are the character's own: one that is written before the reply, with a colon, is left out.
+    `names` are the character's own: one that is written before the reply, with a colon, is left out. Where the
+    character has begun the reply already (see `agents.continuing`), what comes after it is judged with it.
     """
     spoken, gap = Spoken(), ""
+    before_reply, begun = split_begun(situation.persona, history)
     for attempt in range(ATTEMPTS):
         is_stopped = False
-        said_before = _Said(spoken.text)
-        writing = _writing(writer, situation, history, spoken, _seeded(sampling, attempt), cancellation)
+        said_before = _Said(begun + spoken.text)
+        writing = _writing(writer, situation, before_reply, begun, spoken, _seeded(sampling, attempt), cancellation)
         written = _sentences(writing)
         try:
             while True:
                 sentence = next(written)
-                if attempt and said_before.has(sentence):
+                if (attempt or begun) and said_before.has(sentence):
                     continue
-                stripped = without_label(sentence.strip(), names) if not spoken.text else sentence.strip()
+                said = begun + spoken.text
+                stripped = sentence.strip() if spoken.text else without_label(sentence.strip(), names)
                 if not stripped:
                     continue
                 before, after = sentence.partition(sentence.strip())[::2]
-                piece = _joint(spoken.text, gap + before) + stripped
-                verdict = judge(stripped) or (judge(spoken.text + piece) if spoken.text else None)
+                piece = joint(said, stripped, gap + before) + stripped
+                verdict = judge(stripped) or (judge(said + piece) if said else None)
                 if verdict is not None:
                     spoken.stopped.append((stripped, verdict))
                     is_stopped = True
@@ -165,15 +168,17 @@ def _writing(
     writer: StreamingAgent,
     situation: Situation,
     history: Sequence[Turn],
+    begun: str,
     spoken: Spoken,
     sampling: Sampling,
     cancellation: Cancellation | None,
 ) -> Generator[str, None, Reply]:
+    said = begun + spoken.text
     if spoken.stopped and isinstance(writer, ResumingAgent):
         avoid = [sentence for sentence, _ in spoken.stopped]
-        return writer.resume(situation, history, spoken.text, avoid, sampling, cancellation)
-    said = (Turn(situation.persona.name, spoken.text),) if spoken.text else ()
-    return writer.stream(situation, (*history, *said), sampling, cancellation)
+        return writer.resume(situation, history, said, avoid, sampling, cancellation)
+    turns = (Turn(situation.persona.name, said),) if said else ()
+    return writer.stream(situation, (*history, *turns), sampling, cancellation)
 
 
 def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Reply]:
@@ -192,11 +197,6 @@ def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Rep
             if piece.strip():
                 yield blank + piece
             blank = "" if piece.strip() else blank + piece
-
-
-def _joint(said: str, gap: str) -> str:
-    """What comes between what was said and the next sentence: what its writer put there, else a space."""
-    return "" if not said else gap or ("" if UNSPACED.search(said) else " ")
 
 
 def _note(spoken: Spoken, reply: Reply | None) -> None:

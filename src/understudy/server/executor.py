@@ -13,6 +13,7 @@ from contextlib import aclosing, suppress
 from functools import partial
 from typing import TypeVar
 
+from understudy.agents.continuing import continued, continuing, split_begun
 from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 from understudy.errors import AgentError
@@ -87,6 +88,9 @@ class AgentExecutor:
     ) -> AsyncGenerator[str | Reply, None]:
         """The pieces of a reply as they are written, then the reply; of an agent that does not stream only the reply.
 
+        Where the last turn of the history is the character's own, the reply is what comes after it: both texts joined
+        as they are, are the whole (see `agents.continuing`).
+
         Closing the generator, `cancellation` and a client that disconnects each stop the agent's writing.
         """
         speaker = self.named(agent)
@@ -94,7 +98,8 @@ class AgentExecutor:
         if not isinstance(speaker, StreamingAgent):
             reply = await pool.run(partial(speaker.reply, situation, tuple(history)), disconnected)
             self.replies_total += 1
-            yield reply
+            begun = split_begun(situation.persona, history)[1]
+            yield continued(reply, begun) if begun else reply
             return
         own, requested = Cancellation(), cancellation or Cancellation()
         loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
@@ -147,7 +152,9 @@ def _write(
     put: Callable[[str | Reply | Exception], None],
 ) -> None:
     """Run an agent's generator to its end; the last thing that is put is a reply or an error."""
-    pieces = agent.stream(situation, history, sampling, cancellation)
+    pieces, begun = agent.stream(situation, history, sampling, cancellation), split_begun(situation.persona, history)[1]
+    if begun:
+        pieces = continuing(pieces, begun)
     try:
         while not cancellation.is_cancelled:
             if piece := next(pieces):

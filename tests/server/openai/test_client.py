@@ -171,6 +171,7 @@ def test_many_at_once_each_get_their_own(served: str) -> None:
             async def stream_reply(number: int) -> tuple[int, str | None]:
                 said: list[Any] = [{"role": "user", "content": "On."}]
                 said += [{"role": "assistant", "content": "Yes."}] * number
+                said += [{"role": "user", "content": "And on."}]
                 chunks = await client.chat.completions.create(model=ZITA, messages=said, stream=True)
                 words = [chunk.choices[0].delta.content or "" async for chunk in chunks]
                 return number, "".join(words)
