@@ -126,6 +126,8 @@ class Walk:
         numbers = [str(said["id"]) for said in read.json().get("messages", [])] or ["1"]
         await self.ask(f"POST {message}/retry", chat=chat, message=numbers[-1])
         await self.ask(f"POST {message}/edit", json={"text": "And the harbour?"}, chat=chat, message=numbers[0])  # type: ignore[arg-type]
+        await self.ask(f"POST {one}/turns", json={}, chat=chat)  # type: ignore[arg-type]
+        await self.ask(f"POST {message}/continue", chat=chat, message=numbers[-1])
         await self.ask(f"POST {one}/stop", json={}, chat=chat)  # type: ignore[arg-type]
         await self.ask(f"POST {message}/branch", chat=chat, message=numbers[0])
         for written in ("jsonl", "sillytavern", "markdown"):
@@ -139,6 +141,10 @@ class Walk:
         await self._remembered(f"{one}/memory", f"{one}/messages", chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
+        await self.ask(f"DELETE {one}", chat=chat)
+        await self.ask(f"GET {CHATS}", {"deleted": "true"})
+        await self.ask("GET /", {"story": self.story, "at": self.at})
+        await self.ask(f"POST {one}/restore", chat=chat)
         await self.ask(f"DELETE {one}", chat=chat)
 
     async def _remembered(self, memory: str, messages: str, chat: str) -> None:

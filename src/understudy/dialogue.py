@@ -156,11 +156,12 @@ class Candidate:
     """A reply that was considered, with its score and, where it was said before, when.
 
     `source` says where it comes from, in the words of `Draft`; `rejected` why a guard kept it back, blank where none
-    did. The text of what was kept back may itself be what must not be known: then it is blank.
+    did. The text of what was kept back may itself be what must not be known: then it is blank. `score` is None where
+    nothing was compared: what a writer says as it comes, or the one thing there is to say.
     """
 
     text: str
-    score: float
+    score: float | None
     moment: Moment | None = None
     source: str = ""
     rejected: str = ""

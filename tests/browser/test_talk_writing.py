@@ -166,6 +166,7 @@ def test_the_field_is_shown_with_its_verdicts(page: Page, make_site: MakeSite) -
         Candidate(TEXT, 0.9, source="writer"),
         Candidate("The Prior did.", 0.8, source="writer", rejected="names somebody absent"),
         Candidate("", 0.7, source="exchange", rejected="later"),
+        Candidate("No.", None, source="writer"),
     )
     site, _ = make_site(Writer(candidates=candidates))
     begin(page, site)
@@ -178,5 +179,6 @@ def test_the_field_is_shown_with_its_verdicts(page: Page, make_site: MakeSite) -
             f"{TEXT} said written for this 0.90",
             "The Prior did. written for this · kept back: names somebody absent 0.80",
             "not known yet said before · kept back: later 0.70",
+            "No. written for this",
         ]
     )

@@ -104,6 +104,12 @@ def test_why_tells_where_candidates_come_from_and_why_they_were_kept_back() -> N
     assert "not known yet  [exchange; kept back: later]" in printed
 
 
+def test_why_shows_no_score_where_nothing_was_compared() -> None:
+    terminal = Terminal()
+    print_why(Screen(file=terminal, width=100), Reply("Well.", (Candidate("So be it.", None, source="writer"),)))
+    assert "0.00" not in terminal.getvalue() and "So be it.  [writer]" in terminal.getvalue()
+
+
 def test_documents_tell_usage_and_verdicts() -> None:
     reply = Reply("Well.", (Candidate("No.", 0.5, source="writer", rejected="a loop"),), (), Usage(1, 20, 3, 0.5))
     document = reply_document(reply)

@@ -137,6 +137,12 @@ def test_where_every_attempt_fails_the_rest_of_the_field_answers(demo: Story, be
     assert is_evasion(agent, benedek, asked(QUESTION), heard(agent, benedek, QUESTION))
 
 
+def test_what_is_said_as_it_comes_has_no_score(demo: Story, benedek: Situation) -> None:
+    writer = HostileWriter(f"Ah, dear lady! {SECRET}", "Believe me, I sell feathers.")
+    reply = guarded(demo, writer, best_of=1).reply(benedek, asked(QUESTION))
+    assert [candidate.score for candidate in reply.candidates] == [None, None]  # said, and kept back
+
+
 def test_closing_the_stream_stops_the_writer(demo: Story, benedek: Situation) -> None:
     writer = HostileWriter("Ah, dear lady! Believe me, I sell feathers. Feathers, imagine!")
     stream = guarded(demo, writer, best_of=1).stream(benedek, asked(QUESTION))

@@ -362,7 +362,8 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
     reply = agent.reply(situation, history)
     for candidate in reply.candidates:
         source = "exchange" if candidate.moment is not None else "profile"
-        bearing = candidate.score + (BY_WORDS if candidate.score > LEAST_BY_WORDS else 0.0)
+        score = candidate.score or 0.0
+        bearing = score + (BY_WORDS if score > LEAST_BY_WORDS else 0.0)
         yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, bearing)
 
 

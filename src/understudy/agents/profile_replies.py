@@ -68,7 +68,7 @@ def plainly(situation: Situation, said: Sequence[str]) -> Reply:
     lines = plain_lines(situation.persona.language)
     everything = (*(sentence.text for sentence in _sentences(situation)), *lines)
     text = next((line for line in lines if line not in said), everything[len(said) % len(everything)])
-    return Reply(text, (Candidate(text, 0.0),), (Evidence("profile", NOTHING),))
+    return Reply(text, (Candidate(text, None),), (Evidence("profile", NOTHING),))
 
 
 def ties_to_faced(situation: Situation) -> tuple[Relation, ...]:

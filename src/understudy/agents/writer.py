@@ -231,7 +231,7 @@ class WriterAgent:
             plain = plainly(situation, said_before(situation.persona, history))
             return replace(plain, evidence=(Evidence("notice", f"{CANNOT}: {self.backend.name}"),), usage=usage)
         evidence = tuple(_evidence(situation, prompt, self.backend.name))
-        return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
+        return Reply(text, (Candidate(text, None, source="writer"),), evidence, usage)
 
 
 class ScoringWriterAgent(WriterAgent):

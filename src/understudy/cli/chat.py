@@ -306,8 +306,12 @@ def print_why(out: Screen, reply: Reply, evidence: int | None = None, candidates
     runners_up = [candidate for candidate in reply.candidates if candidate.text != reply.text][:candidates]
     if runners_up:
         out.print(indented(heading("considered as well")))
-        scored = [(f"{runner.score:.2f}", _dotted(runner.moment), _verdict(runner)) for runner in runners_up]
+        scored = [(_score(runner), _dotted(runner.moment), _verdict(runner)) for runner in runners_up]
         out.print(indented(grid(scored), by=4))
+
+
+def _score(candidate: Candidate) -> str:
+    return "" if candidate.score is None else f"{candidate.score:.2f}"
 
 
 def _dotted(moment: Moment | None) -> str:

@@ -87,7 +87,7 @@ class FilteredAgent:
         reply = self._agent.reply(situation, history)
         # What a guard has kept back is no choice, whatever the rules say of it.
         offered = tuple(candidate for candidate in reply.candidates if not candidate.rejected)
-        offered = offered or (Candidate(reply.text, 0.0),)
+        offered = offered or (Candidate(reply.text, None),)
         stories = self._metrics(situation)
         passing = self._passing(stories, [candidate.text for candidate in offered])
         candidates = tuple(candidate for candidate in offered if candidate.text in passing)

@@ -70,10 +70,10 @@ WRITTEN = "writer"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A scored draft, and the verdict that stops it, if one does."""
+    """A draft with its score, where it was compared with others, and the verdict that stops it, if one does."""
 
     draft: Draft
-    score: float
+    score: float | None
     verdict: Verdict | None
     off_topic: bool = False
 
@@ -152,7 +152,7 @@ class GuardedAgent:
             judge = partial(self._judge_written, situation, history)
             names = self._views.own_names(situation)
             spoken = yield from speak(self._speaker, situation, history, judge, sampling, cancellation, names)
-            stopped = [Judged(Draft(text, WRITTEN), 0.0, verdict) for text, verdict in spoken.stopped]
+            stopped = [Judged(Draft(text, WRITTEN), None, verdict) for text, verdict in spoken.stopped]
             if spoken.text or spoken.is_cancelled or (self.is_capable and split_begun(situation.persona, history)[1]):
                 return self._spoken_reply(situation, history, spoken, stopped)
         if stopped and self.is_capable:
@@ -186,7 +186,7 @@ class GuardedAgent:
         said = Draft(spoken.text, WRITTEN, evidence=spoken.evidence)
         doubts = self._doubts(situation, history, said) if self.is_capable and spoken.text else []
         usage = spoken.usage if spoken.usage.calls else None
-        best = Judged(said, 0.0, None)
+        best = Judged(said, None, None)
         return replace(_reply(best, [best, *stopped], usage, doubts), log_probs=spoken.log_probs)
 
     def _doubts(self, situation: Situation, history: Sequence[Turn], said: Draft) -> list[Evidence]:
@@ -307,11 +307,11 @@ class GuardedAgent:
         A reply that has begun needs none: there is nothing to add to it.
         """
         if split_begun(situation.persona, history)[1]:
-            return Judged(Draft("", "bank"), 0.0, None)
+            return Judged(Draft("", "bank"), None, None)
         for draft in evasion_drafts(situation, history):
             if draft.source == "bank" or self.judge(situation, history, draft) is None:
-                return Judged(draft, 0.0, None)
-        return Judged(Draft("...", "bank"), 0.0, None)
+                return Judged(draft, None, None)
+        return Judged(Draft("...", "bank"), None, None)
 
 
 def _is_direct(draft: Draft) -> bool:
@@ -321,7 +321,7 @@ def _is_direct(draft: Draft) -> bool:
 
 def _is_answer(item: Judged, least: float) -> bool:
     """What was written for the message answers it; what is older may answer something else."""
-    return not isinstance(item.draft, RecalledDraft) or item.score >= least
+    return not isinstance(item.draft, RecalledDraft) or (item.score is not None and item.score >= least)
 
 
 def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
@@ -344,7 +344,7 @@ def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices:
 
 
 def _candidate(item: Judged) -> Candidate:
-    draft, score = item.draft, round(item.score, 6)
+    draft, score = item.draft, None if item.score is None else round(item.score, 6)
     if item.verdict is not None and item.verdict.is_spoiler:
         return Candidate("", score, None, draft.source, item.verdict.reason)
     reason = item.verdict.reason if item.verdict is not None else OFF_TOPIC if item.off_topic else ""

@@ -179,6 +179,11 @@ class PeopleMemory:
         """Forget what was told in a chat from a turn on, which was taken back itself."""
         self._delete([one for one in self.tellings(chat=chat) if one.turn >= since])
 
+    def bring_back(self, tellings: Sequence[Telling]) -> None:
+        """Keep again what was taken back, as it was."""
+        with self._writing() as db:
+            db.executemany(f"INSERT OR REPLACE INTO tellings ({COLUMNS}) VALUES ({PLACES})", map(astuple, tellings))
+
     def undo(self) -> list[Telling]:
         """Take back the last edit or forgetting, once."""
         try:
@@ -188,8 +193,7 @@ class PeopleMemory:
             restored = []
         if not restored:
             raise InputError("there is no change to undo: only the last one can be undone, and only once")
-        with self._writing() as db:
-            db.executemany(f"INSERT OR REPLACE INTO tellings ({COLUMNS}) VALUES ({PLACES})", map(astuple, restored))
+        self.bring_back(restored)
         self._keep_for_undo("", [])
         return restored
 

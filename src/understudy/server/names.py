@@ -40,6 +40,7 @@ __all__ = [
     "situation_between",
     "situation_of",
     "speakers_before",
+    "tones",
 ]
 
 PATTERN = re.compile(r"(?P<story>[^/@#]+)/(?P<character>[^/@#]+)(?:@(?P<moment>[^/@#]+))?(?:#(?P<facing>[^/@#]+))?")
@@ -97,6 +98,13 @@ def speakers_before(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
     """Those who have spoken before a moment: the name they are shown by, and their lines up to it."""
     names = shown_names(story, at)
     return [(names.get(member.character.name, member.character.name), member) for member in story.cast_before(at)]
+
+
+def tones(story: Story, at: Moment) -> dict[str, int]:
+    """The tone of everybody's portrait who has spoken before a moment, by the name they are shown by: their place in
+    the order of their first lines. Whoever comes later changes nobody's."""
+    speakers = sorted(speakers_before(story, at), key=lambda speaker: (speaker[1].first or at, speaker[0]))
+    return {shown: place for place, (shown, _) in enumerate(speakers)}
 
 
 def resolve_name(story: Story, name: str, at: Moment) -> str:

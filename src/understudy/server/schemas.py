@@ -33,7 +33,7 @@ class CandidateDocument(msgspec.Struct):
     """A reply that was considered; `text` is blank where it tells what is not known yet."""
 
     text: str
-    score: float
+    score: Annotated[float | None, msgspec.Meta(description="higher is better; null where nothing was compared")]
     moment: str | None
     source: Annotated[str, msgspec.Meta(description="'writer', or the kind of evidence it was taken from")] = ""
     rejected: Annotated[str, msgspec.Meta(description="why it was kept back; blank where it was not")] = ""

@@ -18,6 +18,7 @@ def migrations(database: Database) -> Sequence[Migration]:
         ("remembered name", REMEMBERED_NAME),
         ("novels", NOVELS),
         ("several processes", SEVERAL_PROCESSES),
+        ("sampling, turns and restoring", SAMPLING_TURNS_AND_RESTORING),
     )
 
 
@@ -137,4 +138,14 @@ SEVERAL_PROCESSES = (
     "CREATE TABLE sessions (token TEXT PRIMARY KEY, role TEXT NOT NULL, expires DOUBLE PRECISION NOT NULL)",
     """CREATE TABLE reading_jobs (
         upload TEXT PRIMARY KEY, holder TEXT NOT NULL, state TEXT NOT NULL, until DOUBLE PRECISION NOT NULL)""",
+)
+
+# `sampling` is how what writes is to write in a chat, a JSON object (NULL: as it likes). `deleted` is when a chat was
+# deleted, and `told` a JSON list of what was remembered of it until then: both come back while it can be restored.
+# `addressed` are those of the scene who were asked to answer a message (NULL: whoever it calls, else the next in turn).
+SAMPLING_TURNS_AND_RESTORING = (
+    "ALTER TABLE chats ADD COLUMN sampling TEXT",
+    "ALTER TABLE chats ADD COLUMN deleted TEXT",
+    "ALTER TABLE chats ADD COLUMN told TEXT",
+    "ALTER TABLE messages ADD COLUMN addressed TEXT",
 )

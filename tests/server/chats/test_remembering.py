@@ -134,7 +134,11 @@ def test_what_is_deleted_was_not_told(visit: Visit) -> None:
     visit.ask("DELETE", f"/api/chats/{chat}/messages/{message}")
     assert visit.texts(chat) == ["I work at the harbour"]
     visit.ask("DELETE", f"/api/chats/{chat}")
-    assert visit.texts(visit.begin()) == []
+    later = visit.begin()
+    assert visit.texts(later) == []
+    assert b"harbour" not in (visit.folder / MEMORY_FILE).read_bytes()
+    visit.ask("POST", f"/api/chats/{chat}/restore")
+    assert visit.texts(chat) == visit.texts(later) == ["I work at the harbour"]
 
 
 def test_what_cannot_be_is_refused(visit: Visit) -> None:

@@ -43,8 +43,9 @@ def test_a_greeting_to_all_is_answered_by_more_than_one_but_not_by_a_crowd(text:
     assert who_answers(text, HERE) == ["Zita Karst", "Pia Lenk", "Casimir Ould"]
 
 
-def test_who_was_last_in_talk_goes_on() -> None:
-    assert who_answers("And then?", HERE, "Casimir Ould") == ["Casimir Ould"]
+def test_spoken_to_by_nobody_they_answer_in_turn() -> None:
+    assert who_answers("And then?", HERE, "Casimir Ould") == ["Magda Lenk"]
+    assert who_answers("And then?", HERE, "Magda Lenk") == ["Zita Karst"]
     assert who_answers("And then?", HERE, "Somebody who left") == ["Zita Karst"]
     assert who_answers("And then, Pia?", HERE, "Casimir Ould") == ["Pia Lenk"]
 

@@ -135,7 +135,7 @@ def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_befor
     said(ask, chat, "Tobias, where is the key?")
     assert texts(ask, chat)[-1][0] == "Tobias Rook"
     said(ask, chat, "And before that?")
-    assert texts(ask, chat)[-1][0] == "Tobias Rook"
+    assert texts(ask, chat)[-1][0] == "Ines Vale"
     said(ask, chat, "Good day, all!")
     assert [author for author, _ in texts(ask, chat)[-2:]] == ["Ines Vale", "Tobias Rook"]
     situation, history = agent.heard[-1]

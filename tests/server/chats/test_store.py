@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -214,6 +215,22 @@ def test_stopping_a_reply_takes_replies_after_it_that_nobody_saw_but_never_what_
         "Good",
         "What is good?",
     ]
+
+
+def test_what_was_deleted_long_ago_is_gone(db: Database) -> None:
+    old, new = (store.create(db, "brass-key", ["Ines Vale"], None, "1.1").id for _ in range(2))
+    for chat in (old, new):
+        store.append(db, chat, None, said("Hello."))
+        within(db, partial(store.delete, chat_id=chat, told="[1]"))
+    db.rows("UPDATE chats SET deleted = '2020-01-01T00:00:00.000Z' WHERE id = ?", (old,))
+    within(db, lambda db: store.purge(db, 3600))
+    listed = {deleted: {chat.id for chat in store.list_chats(db, 99, deleted)} for deleted in (True, False)}
+    assert new in listed[True] and old not in listed[True] and not {old, new} & listed[False]
+    assert store.texts(db, old) == {}
+    with pytest.raises(Refused, match="no such deleted chat"):
+        within(db, lambda db: store.restore(db, old))
+    assert within(db, lambda db: store.restore(db, new)) == "[1]"
+    assert store.get_chat(db, new).title == "Hello."
 
 
 def test_what_is_not_there_is_refused(db: Database) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from understudy.server.drawing.svg import (
     BACKGROUNDS,
     LETTER_COLOUR,
+    TONES,
     background,
     drawing,
     element,
@@ -93,14 +94,25 @@ def test_everybody_has_a_portrait_and_always_the_same(name: str) -> None:
     assert picture == portrait(name) and background(name) in picture
 
 
-def test_letters_can_be_read_on_every_ground() -> None:
+def contrast(colour: str) -> float:
     def light(colour: str) -> float:
         shares = [int(colour[start : start + 2], 16) / 255 for start in (0, 2, 4)]
         red, green, blue = (share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
+    return (light(LETTER_COLOUR[1:]) + 0.05) / (light(colour) + 0.05)
+
+
+def test_letters_can_be_read_on_every_ground() -> None:
     for colour in BACKGROUNDS:
-        assert (light(LETTER_COLOUR[1:]) + 0.05) / (light(colour) + 0.05) >= 4.5
+        assert contrast(colour) >= 4.5
+
+
+def test_nobody_of_a_cast_has_the_colour_of_another() -> None:
+    colours = [background("Anybody", tone) for tone in range(TONES)]
+    assert len(set(colours)) == TONES
+    assert all(contrast(colour[1:]) >= 4.5 for colour in colours)
+    assert background("Anybody", 3) == background("Somebody", 3) and background("Anybody", TONES) == colours[0]
 
 
 def test_colours_are_spread_over_names() -> None:

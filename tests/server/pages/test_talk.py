@@ -88,3 +88,17 @@ def test_before_anybody_has_spoken_nobody_can_be_talked_to(ask: Ask) -> None:
     page = ask("GET", "/", params={"story": "demo", "at": "start"}).text
     assert "Nobody has spoken yet" in page
     assert "Move along the timeline" in page
+
+
+def test_portraits_differ_and_keep_their_colours_as_others_come(ask: Ask, stories: dict[str, Story]) -> None:
+    def colours(at: str) -> dict[str, str]:
+        page = ask("GET", "/", params={"story": "demo", "at": at}).text
+        cast = page.partition('data-cast data-part="cast"')[2].partition("</form>")[0]
+        sources = re.findall(r"characters/([^/]+)/portrait\.svg\?tone=(\d+)", cast)
+        return dict(sources)
+
+    early, late = colours("1.2"), colours("end")
+    assert len(set(late.values())) == len(late) == len(stories["demo"].cast_before(stories["demo"].moment("end")))
+    assert early and {name: late[name] for name in early if name in late} == {
+        name: tone for name, tone in early.items() if name in late
+    }

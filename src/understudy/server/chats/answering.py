@@ -21,7 +21,7 @@ from understudy.databases import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.leases import ChatLeases
-from understudy.server.chats.replies import MAX_ANSWERS, ReplyGenerator, texts_tried
+from understudy.server.chats.replies import ReplyGenerator, continued, texts_tried
 from understudy.server.chats.schemas import MessageDocument, Why, message_document
 from understudy.server.chats.sse import LiveReply, ReplyStream
 from understudy.server.chats.store import Chat, Message
@@ -50,19 +50,30 @@ class Answering:
         """The replies of everybody who answers, in order; each has heard the ones before."""
         stream.user_message = message_id
 
-        def begin(db: Database) -> tuple[list[Message], list[int]]:
+        def begin(db: Database) -> list[Message]:
             if not stream.stopped:
                 store.set_unanswered(db, chat.id, message_id, True)
-            return store.path(db, message_id), store.reserve_ids(db, MAX_ANSWERS)
+            return store.path(db, message_id)
 
-        path, reserved = await self._database.run(begin)
-        names = await self._replies.who_answers(chat, path)
+        path = await self._database.run(begin)
+        await self.speak(chat, await self._replies.who_answers(chat, path), path, stream)
+
+    async def speak(self, chat: Chat, names: Sequence[str], path: list[Message], stream: ReplyStream) -> None:
+        """Replies of several after a path, in order; each has heard the ones before. Who spoke last goes on."""
+        reserved = await self._database.run(lambda db: store.reserve_ids(db, len(names)))
         for number, (name, reply_id) in enumerate(zip(names, reserved), 1):
             stream.send("thinking", {"author": await self._replies.shown_name(chat, name)})
-            reply = await self._reply(chat, name, path, stream, reply_id, is_last=number == len(names))
+            last, is_last = path[-1], number == len(names)
+            if last.is_reply and last.author == name:
+                reply = await self._reply(chat, name, path, stream, reply_id, is_last, begun=path.pop())
+            else:
+                reply = await self._reply(chat, name, path, stream, reply_id, is_last)
             if reply is None:
                 return
             path.append(reply)
+
+    async def next_in_turn(self, chat: Chat, path: Sequence[Message]) -> list[str]:
+        return await self._replies.who_answers(chat, path)
 
     async def alternative(
         self, chat: Chat, old: Message, tries: Sequence[Message], path: Sequence[Message], stream: ReplyStream
@@ -106,12 +117,17 @@ class Answering:
         reply_id: int,
         is_last: bool = False,
         tries: Sequence[Message] = (),
+        begun: Message | None = None,
     ) -> Message | None:
-        """A character's reply to a path, stored; None where it was stopped."""
-        opening, replying = await self._replies.begin(chat, name, path, texts_tried(tries), stream.cancellation)
+        """A character's reply to a path, stored; None where it was stopped.
+
+        `begun` is a reply to the path that is gone on with: the whole becomes another beside it.
+        """
+        heard = path if begun is None else [*path, begun]
+        opening, replying = await self._replies.begin(chat, name, heard, texts_tried(tries), stream.cancellation)
         if tries:
             opening = replace(opening, shown_name=tries[0].shown_name)
-        live = LiveReply(reply_id, path[-1].id, opening)
+        live = LiveReply(reply_id, path[-1].id if path else None, opening)
         writing = LiveWriting(self._database, self._leases, chat.id, stream, live, is_last)
         whole: Message | None = None
         try:
@@ -122,6 +138,7 @@ class Answering:
                         continue
                     if not live.pieces:
                         stream.begin_reply(live, self._announced(chat, live))
+                        item = item if begun is None else begun.text + item
                     stream.send_piece(item)
                     writing.write_soon()
         except Exception as error:
@@ -129,6 +146,10 @@ class Answering:
                 await writing.finish(replace(opening, text=live.text.rstrip(), state="cut", why=_broken_off(error)))
             raise
         assert whole is not None
+        if begun is not None:
+            if not whole.text.strip():
+                raise Refused(f"{opening.shown_name} has nothing to add: say something", 409)
+            whole = continued(begun, whole)
         if not live.pieces:
             if whole.text in {message.text for message in tries}:
                 raise Refused("there is no other reply to try: say it differently", 409)

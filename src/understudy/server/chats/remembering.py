@@ -122,6 +122,14 @@ class ChatMemory:
         before = sum(not message.is_reply for message in path[:-1])
         await asyncio.to_thread(self._memory.take_back, chat_id, before + 1 if path else 0)
 
+    async def told_in(self, chat_id: str) -> str:
+        """Everything that was told in a chat, as JSON for `bring_back`."""
+        return msgspec.json.encode(await asyncio.to_thread(self._memory.tellings, chat=chat_id)).decode()
+
+    async def bring_back(self, told: str) -> None:
+        if tellings := msgspec.json.decode(told, type=list[Telling]):
+            await asyncio.to_thread(self._memory.bring_back, tellings)
+
     async def _change(
         self, chat_id: str, work: Callable[[str, Sequence[RememberedSentence]], object], number: int | None = None
     ) -> MemoryDocument:

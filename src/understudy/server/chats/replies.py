@@ -1,8 +1,9 @@
 """Replies in a chat: which characters answer a message, what they say, and the alternatives for a retry.
 
-With several characters, those called by name ('Zita, who wrote it?', 'Who wrote it, Prior?') answer; being mentioned
-('Did Pia see it?') counts only if nobody is called. Otherwise whoever last talked with the user answers, else the first
-of the scene. A greeting to all is answered by at most `MAX_ANSWERS` characters.
+With several characters, those whom the user asks to answer do. Else those called by name ('Zita, who wrote it?', 'Who
+wrote it, Prior?') answer; being mentioned ('Did Pia see it?') counts only if nobody is called. Otherwise the next in
+turn answers: who comes after the last one who spoke, in the order of the scene. A greeting to all is answered by at
+most `MAX_ANSWERS` characters.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from understudy.cancellation import Cancellation
-from understudy.dialogue import USER_NAME, Reply, Situation, Turn
+from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.names import ShownNames, people_at, shown_names_at
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.scene import history_for, situation_in
@@ -31,7 +32,7 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
 
-__all__ = ["MAX_ANSWERS", "Listener", "ReplyGenerator", "texts_tried", "who_answers"]
+__all__ = ["MAX_ANSWERS", "Listener", "ReplyGenerator", "continued", "texts_tried", "who_answers"]
 
 SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
 """Evidence of where a reply was taken from, which does not hold for another candidate."""
@@ -62,11 +63,14 @@ class ReplyGenerator:
         return USER_NAME if name is None else names.get(name, name)
 
     async def who_answers(self, chat: Chat, path: Sequence[Message]) -> list[str]:
-        """Who answers the last message of a path."""
-        story = self._stories.story(chat.story)
+        """Who answers the last message of a path; after a reply, the next in turn."""
+        story, message = self._stories.story(chat.story), path[-1]
         listeners = await asyncio.to_thread(lambda: _listeners(story, chat, story.moment(chat.moment)))
-        last = next((message.author for message in reversed(path[:-1]) if message.is_reply), None)
-        return who_answers(path[-1].text, listeners, last)
+        present = {listener.name for listener in listeners}
+        if addressed := [name for name in message.addressed or () if name in present]:
+            return addressed
+        last = next((said.author for said in reversed(path) if said.is_reply), None)
+        return who_answers("" if message.is_reply else message.text, listeners, last)
 
     async def begin(
         self,
@@ -89,7 +93,8 @@ class ReplyGenerator:
 
         async def items() -> AsyncGenerator[str | Message, None]:
             shown = ShownPieces(names)
-            replying = self._executor.stream(situation, history, cancellation=cancellation, agent=chat.agent)
+            sampling = _varied(chat.sampling, len(not_again))
+            replying = self._executor.stream(situation, history, sampling, None, cancellation, chat.agent)
             async with aclosing(replying):
                 async for item in replying:
                     if isinstance(item, str):
@@ -127,6 +132,24 @@ def texts_tried(tries: Sequence[Message]) -> list[str]:
     return sorted(text for text in texts if text)
 
 
+def continued(old: Message, more: Message) -> Message:
+    """A reply with what was added to it; its grounds are those of both."""
+    before, added = (msgspec.json.decode(message.why, type=Why) for message in (old, more))
+    text = old.text + more.text
+    candidates = [
+        msgspec.structs.replace(candidate, text=text) if candidate.text == more.text else candidate
+        for candidate in added.candidates
+    ]
+    evidence = [*before.evidence, *(item for item in added.evidence if item not in before.evidence)]
+    why = msgspec.json.encode(Why(evidence, candidates)).decode()
+    return replace(more, text=text, shown_name=old.shown_name, why=why)
+
+
+def _varied(sampling: Sampling, tries: int) -> Sampling:
+    """Another try of the same seed is another text, and the same one each time."""
+    return sampling if sampling.seed is None else replace(sampling, seed=(sampling.seed + tries) % 2**31)
+
+
 def _message(situation: Situation, reply: Reply, names: ShownNames, present: tuple[str, ...]) -> Message:
     return Message(
         is_reply=True,
@@ -155,7 +178,7 @@ def _listeners(story: Story, chat: Chat, moment: Moment) -> list[Listener]:
 
 
 def who_answers(text: str, listeners: Sequence[Listener], last: str | None = None) -> list[str]:
-    """Who answers, in order. `last` is who last talked with the speaker."""
+    """Who answers, in order. `last` is who of them spoke last."""
     if len(listeners) < 2:
         return [listener.name for listener in listeners]
     forms = _unique_forms(listeners)
@@ -168,8 +191,8 @@ def who_answers(text: str, listeners: Sequence[Listener], last: str | None = Non
     mentioned = _mentions(_normalize(text), forms)
     if mentioned:
         return [mentioned[0][1]]
-    present = {listener.name for listener in listeners}
-    return [last] if last in present and last is not None else [listeners[0].name]
+    names = [listener.name for listener in listeners]
+    return [names[(names.index(last) + 1) % len(names)] if last in names else names[0]]
 
 
 def _unique_forms(listeners: Sequence[Listener]) -> dict[str, str]:

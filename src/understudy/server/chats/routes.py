@@ -20,10 +20,12 @@ from understudy.server.chats.schemas import (
     ChatChanges,
     ChatDocument,
     ChatList,
+    ChatsQuery,
     ExportFormat,
     ExportQuery,
     NewChat,
     NewMessage,
+    NewTurn,
     PersonaList,
     SpeakerPersona,
     StopRequest,
@@ -50,13 +52,20 @@ UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 
 
 async def list_chats(call: Call) -> ChatList:
-    return ChatList(await call.context.chats.list_chats())
+    query: ChatsQuery = call.query
+    return ChatList(await call.context.chats.list_chats(query.deleted))
 
 
 async def create(call: Call) -> ChatDocument:
     chat: NewChat = call.body
     return await call.context.chats.create(
-        chat.story, chat.characters, chat.at, _speaker(chat.speaker), chat.agent, chat.greeting
+        chat.story,
+        chat.characters,
+        chat.at,
+        _speaker(chat.speaker),
+        chat.agent,
+        chat.greeting,
+        chat.sampling.sampling(),
     )
 
 
@@ -74,6 +83,7 @@ async def update(call: Call) -> ChatDocument:
         speaker=changes.speaker if isinstance(changes.speaker, UnsetType) else _speaker(changes.speaker),
         shown=changes.shown,
         agent=changes.agent,
+        sampling=changes.sampling,
     )
 
 
@@ -82,9 +92,22 @@ async def delete(call: Call) -> Response:
     return Response(status_code=204)
 
 
+async def restore(call: Call) -> ChatDocument:
+    return await call.context.chats.restore(call.path("chat"))
+
+
 async def say(call: Call) -> Response:
     message: NewMessage = call.body
-    return _stream(await call.context.chats.say(call.path("chat"), _clean(message.text)))
+    return _stream(await call.context.chats.say(call.path("chat"), _clean(message.text), message.to))
+
+
+async def take_turns(call: Call) -> Response:
+    turn: NewTurn = call.body
+    return _stream(await call.context.chats.take_turns(call.path("chat"), turn.characters))
+
+
+async def continue_reply(call: Call) -> Response:
+    return _stream(await call.context.chats.continue_reply(call.path("chat"), _message_id(call)))
 
 
 async def stop(call: Call) -> ChatDocument:
@@ -170,20 +193,28 @@ SENTENCE = MEMORY + "/{number}"
 EVENTS = "text/event-stream"
 
 OPERATIONS = (
-    Operation("GET", "/api/chats", list_chats, "Chats, the last changed first", ChatList, tag="chats"),
+    Operation("GET", "/api/chats", list_chats, "Chats, the last changed first", ChatList, query=ChatsQuery,
+              tag="chats"),
     Operation("POST", "/api/chats", create, "Begin a chat: a story, who is there, when, and who one speaks as",
               ChatDocument, body=NewChat, status=201, refuses=(404,), tag="chats"),
     Operation("GET", CHAT, get, "A chat, with the branch that is shown", ChatDocument, refuses=(404,), tag="chats"),
     Operation("PATCH", CHAT, update, "Rename a chat, move it through the story, change who is there, show a branch",
               ChatDocument, body=ChatChanges, refuses=(404,), tag="chats"),
-    Operation("DELETE", CHAT, delete, "Delete a chat", status=204, refuses=(404,), tag="chats"),
+    Operation("DELETE", CHAT, delete, "Delete a chat; for a day it can be restored", status=204, refuses=(404,),
+              tag="chats"),
+    Operation("POST", CHAT + "/restore", restore, "Bring a deleted chat back", ChatDocument, refuses=(404,),
+              tag="chats"),
     Operation("POST", CHAT + "/messages", say,
               "Say something; events: said, thinking, reply, token, done, problem, end",
               media=EVENTS, body=NewMessage, refuses=(404,), tag="chats"),
+    Operation("POST", CHAT + "/turns", take_turns, "Let somebody of the scene speak without saying anything",
+              media=EVENTS, body=NewTurn, refuses=(404, 409), tag="chats"),
     Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being streamed; what was seen of it is kept",
               ChatDocument, body=StopRequest, refuses=(404,), tag="chats"),
     Operation("POST", MESSAGE + "/retry", retry, "The next best reply, beside this one", media=EVENTS,
               refuses=(404, 409), tag="chats"),
+    Operation("POST", MESSAGE + "/continue", continue_reply, "A reply with what comes after it, beside it",
+              media=EVENTS, refuses=(404, 409), tag="chats"),
     Operation("POST", MESSAGE + "/edit", edit, "Say something else in a message's place: a new branch", media=EVENTS,
               body=NewMessage, refuses=(404,), tag="chats"),
     Operation("DELETE", MESSAGE, remove_message, "Delete a message and what followed it", ChatDocument, refuses=(404,),

@@ -110,7 +110,8 @@ def situation_in(story: Story, chat: Chat, name: str, message: Message) -> Situa
 def history_for(
     story: Story, situation: Situation, path: Sequence[Message], not_again: Sequence[str] = ()
 ) -> tuple[Turn, ...]:
-    """What a character remembers of the chat at its moment: nothing that was said at a later one.
+    """What a character remembers of the chat at its moment: nothing that was said at a later one, or while it was not
+    there.
 
     `not_again` are replies that count as said, just before the last message.
     """
@@ -118,7 +119,7 @@ def history_for(
     names: dict[str, str] = {persona.name: persona.name}
     turns: list[Turn] = []
     for message in path:
-        if _moment_of(story, message) > persona.moment:
+        if _moment_of(story, message) > persona.moment or not (message is path[-1] or _hears(persona, message)):
             continue
         if message.author is None:
             speaker = USER_NAME if message.persona is None else message.persona.name
@@ -128,6 +129,11 @@ def history_for(
             speaker = names[message.author]
         turns.append(Turn(speaker, message.text))
     return (*turns[:-1], *(Turn(persona.name, text) for text in not_again), *turns[-1:])
+
+
+def _hears(persona: Persona, message: Message) -> bool:
+    """Was the character in the scene? Of older chats that is not known: then it counts as there."""
+    return message.present is None or persona.name in (*message.present, message.author)
 
 
 def _moment_of(story: Story, message: Message) -> Moment:

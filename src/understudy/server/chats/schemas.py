@@ -8,23 +8,24 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from understudy.dialogue import Reply
+from understudy.dialogue import Reply, Sampling
 from understudy.errors import StoryError
 from understudy.outsiders import MAX_DESCRIPTION, MAX_NAME
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, title_from
 from understudy.server.names import shown_names, speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
 from understudy.storyfile import Story
 
 __all__ = [
     "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",
-    "Difference", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "PersonaList", "ShownCast",
-    "SpeakerPersona", "StopRequest", "Why", "chat_document", "chat_summary", "message_document", "moment_in_words",
-    "shown_cast_at", "why_of",
+    "ChatsQuery", "Difference", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "NewTurn",
+    "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why", "chat_document",
+    "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
 ]  # fmt: skip
 
 MAX_TEXT = 4000
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Cast = Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT)]
 Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 ExportFormat = Literal["jsonl", "sillytavern", "markdown"]
@@ -37,6 +38,22 @@ class SpeakerPersona(msgspec.Struct, forbid_unknown_fields=True):
     description: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_DESCRIPTION)]
 
 
+class SamplingSettings(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """How an agent that writes is to write; what is left out is its own choice."""
+
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
+
+    @classmethod
+    def of(cls, sampling: Sampling) -> SamplingSettings:
+        return cls(sampling.temperature, sampling.top_p, sampling.max_tokens, sampling.seed)
+
+    def sampling(self) -> Sampling:
+        return Sampling(self.temperature, self.top_p, self.max_tokens, seed=self.seed)
+
+
 Speaker = Annotated[
     Name | SpeakerPersona | None,
     msgspec.Meta(description="who of the story one speaks as, or somebody of one's own; null is oneself"),
@@ -46,10 +63,11 @@ AgentName = Annotated[Name | None, msgspec.Meta(description="the reply agent; nu
 
 class NewChat(msgspec.Struct, forbid_unknown_fields=True):
     story: Name
-    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)]
+    characters: Cast
     at: Name = "end"
     speaker: Speaker = None
     agent: AgentName = None
+    sampling: SamplingSettings = msgspec.field(default_factory=SamplingSettings)
     greeting: Annotated[
         Number,
         msgspec.Meta(description="which greeting of the character's card opens the chat, if it has one; 0: none"),
@@ -59,20 +77,39 @@ class NewChat(msgspec.Struct, forbid_unknown_fields=True):
 class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
     at: Name | None = None
-    characters: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=20)] | None = None
+    characters: Cast | None = None
     speaker: Name | SpeakerPersona | msgspec.UnsetType | None = msgspec.UNSET
     agent: Name | msgspec.UnsetType | None = msgspec.UNSET
+    sampling: SamplingSettings | None = None
     shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
 
 
 class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
     text: Text
+    to: Annotated[
+        Cast | None,
+        msgspec.Meta(
+            description="who of the scene answers, in this order; null: whoever is spoken to, else the next in turn"
+        ),
+    ] = None
+
+
+class NewTurn(msgspec.Struct, forbid_unknown_fields=True):
+    characters: Annotated[
+        Cast | None, msgspec.Meta(description="who of the scene speaks, in this order; null: the next in turn")
+    ] = None
 
 
 class StopRequest(msgspec.Struct, forbid_unknown_fields=True):
     message: Annotated[Number | None, msgspec.Meta(description="the reply that was being streamed, if any")] = None
     seen: Annotated[Number, msgspec.Meta(description="how many of its tokens were seen")] = 0
     after: Annotated[Number | None, msgspec.Meta(description="the last message that was said, or done")] = None
+
+
+class ChatsQuery(msgspec.Struct):
+    deleted: Annotated[
+        bool, msgspec.Meta(description="those that are deleted and can be restored, the last deleted first")
+    ] = False
 
 
 class ExportQuery(msgspec.Struct):
@@ -133,6 +170,8 @@ class ChatSummary(msgspec.Struct):
     changed: str
     persona: Annotated[SpeakerPersona | None, msgspec.Meta(description="set where the speaker is of one's own")]
     agent: AgentName
+    sampling: SamplingSettings
+    last_said: Annotated[str, msgspec.Meta(description="in a list: the first words of what the user said last")]
 
 
 class ChatDocument(ChatSummary):
@@ -219,6 +258,8 @@ def chat_summary(chat: Chat, story: Story | None, cast: ShownCast | None = None)
         changed=chat.changed,
         persona=persona,
         agent=chat.agent,
+        sampling=SamplingSettings.of(chat.sampling),
+        last_said=title_from(chat.last_said),
     )
 
 

@@ -21,6 +21,7 @@ from weakref import WeakSet
 import msgspec
 
 from understudy.databases import Database
+from understudy.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
@@ -32,6 +33,7 @@ from understudy.server.chats.scene import ResolvedScene, differences, greeting_m
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
+    SamplingSettings,
     ShownCast,
     StopRequest,
     Why,
@@ -43,7 +45,7 @@ from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
-from understudy.server.names import shown_names
+from understudy.server.names import resolve_name, shown_names
 from understudy.server.problems import Refused
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
@@ -54,7 +56,8 @@ __all__ = ["ChatService", "KeyedLock", "Streaming"]
 
 LOG = logging.getLogger("understudy.server")
 PACE_S = 0.025  # between two words: fast enough to read along
-MAX_LISTED = 200
+MAX_LISTED, MAX_DELETED_LISTED = 200, 20
+RESTORE_S = 24 * 3600  # how long a deleted chat can be restored at least: the next new chat removes it after that
 STOP_TIMEOUT_S = 120.0  # how long running replies may take when the server stops
 MAX_PENDING = 20  # requests of a chat that run or wait; a client that leaves does not cancel its own
 MAX_PENDING_TOTAL = 1_000
@@ -129,8 +132,10 @@ class ChatService:
         async with self._locks.acquire(chat_id), self._leases.hold(chat_id, partial(self._stop_here, chat_id)):
             yield
 
-    async def list_chats(self) -> list[ChatSummary]:
-        chats = await self._database.read(lambda db: store.list_chats(db, MAX_LISTED))
+    async def list_chats(self, deleted: bool = False) -> list[ChatSummary]:
+        """All chats, or those that are deleted and can be restored."""
+        limit = MAX_DELETED_LISTED if deleted else MAX_LISTED
+        chats = await self._database.read(lambda db: store.list_chats(db, limit, deleted))
         return await asyncio.to_thread(self._summaries, chats)
 
     async def get(self, chat_id: str) -> ChatDocument:
@@ -157,6 +162,7 @@ class ChatService:
         speaker: str | OwnPersona | None = None,
         agent: str | None = None,
         greeting: int = 1,
+        sampling: Sampling = DEFAULT_SAMPLING,
     ) -> ChatDocument:
         opened = self._stories.story(story)
         self._executor.named(agent)
@@ -168,8 +174,9 @@ class ChatService:
         moment, scene = await asyncio.to_thread(resolve)
 
         def write(db: Database) -> Chat:
+            store.purge(db, RESTORE_S)
             return store.create(
-                db, story, scene.characters, scene.speaker, moment.dotted, agent=agent, persona=scene.persona
+                db, story, scene.characters, scene.speaker, moment.dotted, "", agent, scene.persona, sampling
             )
 
         chat = await self._database.run(write)
@@ -192,15 +199,18 @@ class ChatService:
         speaker: str | OwnPersona | msgspec.UnsetType | None = msgspec.UNSET,
         shown: int | None = None,
         agent: str | msgspec.UnsetType | None = msgspec.UNSET,
+        sampling: SamplingSettings | None = None,
     ) -> ChatDocument:
-        """Rename a chat, move it in time, change its characters, its agent or whom the user speaks as, or show another
-        branch."""
+        """Rename a chat, move it in time, change its characters, its agent and how that writes, or whom the user speaks
+        as, or show another branch."""
         async with self._exclusive(chat_id):
             old = await self._database.read(lambda db: store.get_chat(db, chat_id))
             columns: dict[str, Any] = {} if title is None else {"title": title}
             if agent is not msgspec.UNSET:
                 self._executor.named(agent)
                 columns["agent"] = agent
+            if sampling is not None:
+                columns["sampling"] = sampling.sampling()
             if at is not None or characters is not None or speaker is not msgspec.UNSET:
                 story = self._stories.story(old.story)
 
@@ -238,13 +248,25 @@ class ChatService:
         await self._database.run(lambda db: personas.delete(db, name))
 
     async def delete(self, chat_id: str) -> None:
+        """Delete a chat, and take back what was told in it; both can be restored for `RESTORE_S`."""
         await self._database.read(lambda db: store.get_chat(db, chat_id))
         for stream in self._streams_of(chat_id):
             stream.stop()  # what is being written would hold the lock until its end
         await self._leases.pass_on(chat_id, StopRequest())
         async with self._exclusive(chat_id):
-            await self._database.run(lambda db: store.delete(db, chat_id))
+            told = await self._memory.told_in(chat_id)
+
+            def delete(db: Database) -> None:
+                store.purge(db, RESTORE_S)
+                store.delete(db, chat_id, told)
+
+            await self._database.run(delete)
             await self._memory.take_back(chat_id)
+
+    async def restore(self, chat_id: str) -> ChatDocument:
+        async with self._exclusive(chat_id):
+            await self._memory.bring_back(await self._database.run(lambda db: store.restore(db, chat_id)))
+        return await self.get(chat_id)
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
         async with self._exclusive(chat_id):
@@ -319,14 +341,58 @@ class ChatService:
 
         await self._database.run(truncate)
 
-    async def say(self, chat_id: str, text: str) -> Streaming:
-        """Events: the user's message and the replies to it."""
+    async def say(self, chat_id: str, text: str, to: Sequence[str] | None = None) -> Streaming:
+        """Events: the user's message and the replies to it. `to` are those of the scene who are to answer."""
 
         async def work(stream: ReplyStream) -> None:
             chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
-            await self._user_says(chat, chat.tip, text, stream)
+            addressed = None if to is None else await self._in_scene(chat, to)
+            await self._user_says(chat, chat.tip, text, stream, addressed)
 
         return await self._start(chat_id, work)
+
+    async def take_turns(self, chat_id: str, characters: Sequence[str] | None = None) -> Streaming:
+        """Events: replies without a message of the user; of those named, else of the next in turn."""
+
+        async def work(stream: ReplyStream) -> None:
+            def read(db: Database) -> tuple[Chat, list[Message]]:
+                chat = store.get_chat(db, chat_id)
+                return chat, store.path(db, chat.tip)
+
+            chat, path = await self._database.read(read)
+            if not path:
+                raise Refused("nothing was said yet that anybody could answer: say something first", 409)
+            names = await (
+                self._answering.next_in_turn(chat, path) if characters is None else self._in_scene(chat, characters)
+            )
+            await self._answering.speak(chat, names, path, stream)
+
+        return await self._start(chat_id, work)
+
+    async def continue_reply(self, chat_id: str, message_id: int) -> Streaming:
+        """Events: a reply with what comes after it, beside it."""
+
+        async def work(stream: ReplyStream) -> None:
+            then, old = await self._as_of(chat_id, message_id)
+            if not old.is_reply or old.author is None:
+                raise Refused("only what a character says can be gone on with: let somebody answer it instead", 409)
+            path = await self._database.read(lambda db: store.path(db, old.id))
+            await self._answering.speak(then, [old.author], path, stream)
+
+        return await self._start(chat_id, work)
+
+    async def _in_scene(self, chat: Chat, names: Sequence[str]) -> tuple[str, ...]:
+        """The story's own names of characters of the scene, who are named as they are shown."""
+        story = self._stories.story(chat.story)
+
+        def resolve() -> tuple[str, ...]:
+            moment = story.moment(chat.moment)
+            return tuple(dict.fromkeys(resolve_name(story, name, moment) for name in names))
+
+        resolved = await asyncio.to_thread(resolve)
+        if not set(resolved) <= set(chat.characters):
+            raise Refused("only those in the scene can answer: bring the others into it first", 400, "characters")
+        return resolved
 
     async def edit(self, chat_id: str, message_id: int, text: str) -> Streaming:
         """Events: a message in place of another, on a new branch; if it is the user's, also the replies to it."""
@@ -334,7 +400,7 @@ class ChatService:
         async def work(stream: ReplyStream) -> None:
             then, old = await self._as_of(chat_id, message_id)
             if not old.is_reply:
-                await self._user_says(then, old.parent, text, stream)
+                await self._user_says(then, old.parent, text, stream, old.addressed)
                 return
             why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
             edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
@@ -399,11 +465,14 @@ class ChatService:
         finally:
             stream.close()
 
-    async def _user_says(self, chat: Chat, parent: int | None, text: str, stream: ReplyStream) -> None:
+    async def _user_says(
+        self, chat: Chat, parent: int | None, text: str, stream: ReplyStream, addressed: tuple[str, ...] | None
+    ) -> None:
         name = chat.persona.name if chat.persona else await self._replies.shown_name(chat, chat.speaker)
         message = Message(
-            False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True, persona=chat.persona
-        )
+            False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True,
+            persona=chat.persona, addressed=addressed,
+        )  # fmt: skip
         saved = await self._answering.save(chat, parent, message)
         stream.send("said", saved)
         await self._memory.keep(chat, await self._database.read(lambda db: store.path(db, saved.id)))

@@ -11,10 +11,13 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from understudy.databases import Database
+from understudy.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.server.chats import personas
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.problems import Refused
@@ -22,15 +25,19 @@ from understudy.server.problems import Refused
 __all__ = [
     "Chat", "Message", "append",
     "as_of", "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
-    "open_with", "path", "remove", "reserve_ids", "rewrite", "set_unanswered", "show_branch", "texts",
-    "truncate", "update",
+    "open_with", "path", "purge", "remove", "reserve_ids", "restore", "rewrite", "set_unanswered", "show_branch",
+    "texts", "title_from", "truncate", "update",
 ]  # fmt: skip
 
 MAX_TITLE = 60
 MARKS = re.compile(r"[*`]+")
-CHAT_COLUMNS = "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, remember, persona"
+CHAT_COLUMNS = (
+    "id, story, characters, speaker, moment, title, tip, version, created, changed, agent, remember, persona, sampling"
+)
+LAST_SAID = "SELECT text FROM messages WHERE chat = chats.id AND answers = 0 ORDER BY id DESC LIMIT 1"
 NEW_COLUMNS = (
-    "chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona"
+    "chat, parent, answers, author, shown, text, moment, faced, why, state, created, present, unanswered, persona, "
+    "addressed"
 )
 MESSAGE_COLUMNS = f"id, {NEW_COLUMNS}"
 SUBTREE = """WITH RECURSIVE below (id) AS (
@@ -52,6 +59,9 @@ class Chat:
     agent: str | None = None
     remember: str | None = None
     persona: OwnPersona | None = None
+    sampling: Sampling = DEFAULT_SAMPLING
+    last_said: str = ""
+    """What the user said last on any branch; only of chats that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,8 @@ class Message:
     present: tuple[str, ...] | None = None
     unanswered: bool = False
     persona: OwnPersona | None = None
+    addressed: tuple[str, ...] | None = None
+    """Who was asked to answer; None for whoever it calls, else the next in turn."""
 
 
 def create(
@@ -84,37 +96,42 @@ def create(
     title: str = "",
     agent: str | None = None,
     persona: OwnPersona | None = None,
+    sampling: Sampling = DEFAULT_SAMPLING,
 ) -> Chat:
     now, chat_id = _now(), secrets.token_urlsafe(9)
     db.rows(
-        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, NULL, ?)",
+        f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, NULL, ?, ?)",
         (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now, agent,
-         personas.encoded(persona)),
+         personas.encoded(persona), _encoded(sampling)),
     )  # fmt: skip
     personas.keep(db, persona)
     return get_chat(db, chat_id)
 
 
 def get_chat(db: Database, chat_id: str) -> Chat:
-    rows = db.rows(f"SELECT {CHAT_COLUMNS} FROM chats WHERE id = ?", (chat_id,))
+    rows = db.rows(f"SELECT {CHAT_COLUMNS} FROM chats WHERE id = ? AND deleted IS NULL", (chat_id,))
     if not rows:
         raise Refused("there is no such chat: it may have been deleted; choose another, or begin a new one", 404)
     return _chat(rows[0])
 
 
-def list_chats(db: Database, limit: int) -> list[Chat]:
-    """Chats, the last changed first."""
-    order = "changed DESC, created DESC, coalesce(tip, 0) DESC, id"
-    return [_chat(row) for row in db.rows(f"SELECT {CHAT_COLUMNS} FROM chats ORDER BY {order} LIMIT ?", (limit,))]
+def list_chats(db: Database, limit: int, deleted: bool = False) -> list[Chat]:
+    """Chats, the last changed first; or those that are deleted and can be restored, the last deleted first."""
+    order = f"{'deleted' if deleted else 'changed'} DESC, created DESC, coalesce(tip, 0) DESC, id"
+    which = "deleted IS NOT NULL" if deleted else "deleted IS NULL"
+    query = f"SELECT {CHAT_COLUMNS}, ({LAST_SAID}) FROM chats WHERE {which} ORDER BY {order} LIMIT ?"
+    return [replace(_chat(row[:-1]), last_said=row[-1] or "") for row in db.rows(query, (limit,))]
 
 
 def update(db: Database, chat_id: str, **columns: Any) -> Chat:
-    """Set some of `characters`, `speaker`, `persona`, `agent`, `remember`, `moment`, `title` and `tip`."""
+    """Set some of `characters`, `speaker`, `persona`, `agent`, `sampling`, `remember`, `moment`, `title` and `tip`."""
     if "persona" in columns:
         personas.keep(db, columns["persona"])
         columns["persona"] = personas.encoded(columns["persona"])
     if "characters" in columns:
         columns["characters"] = json.dumps(list(columns["characters"]), ensure_ascii=False)
+    if "sampling" in columns:
+        columns["sampling"] = _encoded(columns["sampling"])
     assignments = "".join(f"{column} = ?, " for column in columns)
     db.rows(
         f"UPDATE chats SET {assignments} version = version + 1, changed = ? WHERE id = ?",
@@ -123,9 +140,24 @@ def update(db: Database, chat_id: str, **columns: Any) -> Chat:
     return get_chat(db, chat_id)
 
 
-def delete(db: Database, chat_id: str) -> None:
+def delete(db: Database, chat_id: str, told: str = "[]") -> None:
+    """Delete a chat so that it can be restored until `purge`; `told` comes back with it."""
     get_chat(db, chat_id)
-    db.rows("DELETE FROM chats WHERE id = ?", (chat_id,))
+    db.rows("UPDATE chats SET deleted = ?, told = ? WHERE id = ?", (_now(), told, chat_id))
+
+
+def restore(db: Database, chat_id: str) -> str:
+    """Bring a deleted chat back; returns what it was deleted with."""
+    rows = db.rows("SELECT told FROM chats WHERE id = ? AND deleted IS NOT NULL", (chat_id,))
+    if not rows:
+        raise Refused("there is no such deleted chat: it was restored already, or deleted too long ago", 404)
+    db.rows("UPDATE chats SET deleted = NULL, told = NULL, version = version + 1 WHERE id = ?", (chat_id,))
+    return rows[0][0] or "[]"
+
+
+def purge(db: Database, older_than_s: float) -> None:
+    """Remove what was deleted so long ago that it cannot be restored any more."""
+    db.rows("DELETE FROM chats WHERE deleted < ?", (_now(-older_than_s),))
 
 
 def append(db: Database, chat_id: str, parent: int | None, message: Message, reserved: int | None = None) -> Message:
@@ -141,11 +173,12 @@ def append(db: Database, chat_id: str, parent: int | None, message: Message, res
         chat_id, parent, int(message.is_reply), message.author, message.shown_name, message.text, message.moment,
         message.faced, message.why, message.state, _now(), present, int(message.unanswered),
         personas.encoded(message.persona),
+        None if message.addressed is None else json.dumps(message.addressed, ensure_ascii=False),
     )  # fmt: skip
     columns, values = (NEW_COLUMNS, values) if reserved is None else (MESSAGE_COLUMNS, (reserved, *values))
     placeholders = ", ".join("?" * len(values))
     ((message_id,),) = db.rows(f"INSERT INTO messages ({columns}) VALUES ({placeholders}) RETURNING id", values)
-    title = chat.title or ("" if message.is_reply else _title_from(message.text))
+    title = chat.title or ("" if message.is_reply else title_from(message.text))
     update(db, chat_id, tip=message_id, title=title)
     return get_message(db, chat_id, message_id)
 
@@ -272,7 +305,9 @@ def branch(db: Database, chat_id: str, message_id: int, then: Chat | None = None
     messages = path(db, message_id)
     then = then or as_of(get_chat(db, chat_id), messages)
     title = f"{then.title} (branch)"
-    new = create(db, then.story, then.characters, then.speaker, then.moment, title, then.agent, then.persona)
+    new = create(
+        db, then.story, then.characters, then.speaker, then.moment, title, then.agent, then.persona, then.sampling
+    )
     parent: int | None = None
     for message in messages:
         parent = append(db, new.id, parent, message).id
@@ -288,27 +323,33 @@ def _newest_leaf(db: Database, message_id: int) -> int:
         message_id = child
 
 
-def _title_from(text: str) -> str:
+def title_from(text: str) -> str:
     """The first words of a message, without the marks of Markdown."""
     line = " ".join(MARKS.sub("", text).split()) or " ".join(text.split())
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:
-    chat_id, story, characters, *columns = row
-    persona = personas.decoded(columns.pop())
-    return replace(Chat(chat_id, story, tuple(json.loads(characters)), *columns), persona=persona)
+    chat_id, story, characters, *columns, persona, sampling = row
+    chat = Chat(chat_id, story, tuple(json.loads(characters)), *columns)
+    decoded = DEFAULT_SAMPLING if sampling is None else msgspec.json.decode(sampling, type=Sampling)
+    return replace(chat, persona=personas.decoded(persona), sampling=decoded)
+
+
+def _encoded(sampling: Sampling) -> str | None:
+    return None if sampling == DEFAULT_SAMPLING else msgspec.json.encode(sampling).decode()
 
 
 def _message(row: Sequence[Any]) -> Message:
     message_id, chat_id, parent, is_reply, author, shown, text, moment, faced, why, state, created, *added = row
-    present, unanswered, persona = added
+    present, unanswered, persona, addressed = added
     return Message(
         bool(is_reply), author, shown, text, moment, faced, why, state, message_id, chat_id, parent, created,
         None if present is None else tuple(json.loads(present)), bool(unanswered),
-        personas.decoded(persona),
+        personas.decoded(persona), None if addressed is None else tuple(json.loads(addressed)),
     )  # fmt: skip
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _now(after_s: float = 0.0) -> str:
+    moment = datetime.now(UTC) + timedelta(seconds=after_s)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

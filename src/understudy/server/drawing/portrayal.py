@@ -11,7 +11,7 @@ from understudy.names import shown_names_at
 from understudy.persona import Persona
 from understudy.server.drawing.course_chart import TimeAxis, course_chart, time_axis
 from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
-from understudy.server.names import persona_as_shown
+from understudy.server.names import persona_as_shown, tones
 from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -32,6 +32,8 @@ class Portrayal:
     axis: TimeAxis
     courses: Mapping[str, Mapping[str, Course]]
     """By kind of level, then by person."""
+    tones: Mapping[str, int]
+    """The tones of portraits, by the names that are shown."""
 
     @property
     def shown(self) -> str:
@@ -49,7 +51,7 @@ class Portrayal:
         return any(to in self.courses[kind] for kind in kinds)
 
     def graph(self, link: Callable[[str], str | None] | None = None, standalone: bool = False) -> Markup:
-        return ties_graph(self.shown, self.bonds, _when(self.persona.moment), link, standalone)
+        return ties_graph(self.shown, self.bonds, _when(self.persona.moment), link, standalone, self.tones)
 
     def chart(
         self,
@@ -76,6 +78,7 @@ def portray(story: Story, persona: Persona) -> Portrayal:
             kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
             for kind in LEVELS
         },
+        tones(story, persona.moment),
     )
 
 

@@ -22,9 +22,16 @@ __all__ = ["OPERATIONS"]
 
 SVG, PNG = "image/svg+xml", "image/png"
 SHORTLY_CACHED = {"Cache-Control": "private, max-age=300"}  # the story may be read again
-CACHED = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name alone
+CACHED = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name and the tone alone
 
 Name = Annotated[str, msgspec.Meta(max_length=200)]
+
+
+class PortraitQuery(msgspec.Struct):
+    tone: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=100_000)] | None,
+        msgspec.Meta(description="the place in a cast whose colour it gets; null for the name's own"),
+    ] = None
 
 
 class TiesQuery(msgspec.Struct):
@@ -43,7 +50,8 @@ async def draw_portrait(call: Call) -> Response:
     if await to_thread.run_sync(_picture, story, name) is not None:
         address = f"/api/stories/{quote(call.path('story'), safe='')}/characters/{quote(name, safe='')}/portrait.png"
         return RedirectResponse(address, headers=SHORTLY_CACHED)
-    return Response(portrait(name), media_type=SVG, headers=CACHED)
+    query: PortraitQuery = call.query
+    return Response(portrait(name, query.tone), media_type=SVG, headers=CACHED)
 
 
 async def get_picture(call: Call) -> Response:
@@ -102,7 +110,7 @@ OPERATIONS = (
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/portrait.svg", draw_portrait,
         "A portrait drawn from a name's initials, or the way to the picture of the card",
-        media=SVG, refuses=(404,), tag="pictures",
+        media=SVG, query=PortraitQuery, refuses=(404,), tag="pictures",
     ),
     Operation(
         "GET", "/api/stories/{story}/characters/{name}/portrait.png", get_picture,

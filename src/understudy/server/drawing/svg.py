@@ -11,6 +11,7 @@ from importlib.resources import files
 from markupsafe import Markup, escape
 
 __all__ = [
+    "TONES",
     "background",
     "drawing",
     "element",
@@ -27,6 +28,9 @@ FONT_FAMILY = "system-ui, 'Segoe UI', 'Helvetica Neue', 'Noto Sans CJK JP', 'Not
 
 BACKGROUNDS = "a74b4b 86613c 6b6b30 527133 357635 347454 337272 426b94 4f4fb0 7f4fb0 9d469d a24975".split()
 """Colours around the wheel, each dark enough for the letters to be readable on it."""
+HUE_STEP = 5  # neighbours in a cast are far apart on the wheel; it has no factor in common with their number
+SHADES = (1.0, 0.72, 0.5)
+TONES = len(BACKGROUNDS) * len(SHADES)
 LETTER_COLOUR = "#fffcf7"
 WORD_SEPARATORS = re.compile(r"[\s\-_·・＝=.,'’]+")
 IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -106,18 +110,22 @@ def initials(name: str) -> str:
     return "".join(word[0].upper()[0] for word in (words if len(words) == 1 else [words[0], words[-1]]))
 
 
-def background(name: str) -> str:
-    """The same name always gets the same colour."""
-    digest = hashlib.sha256(unicodedata.normalize("NFC", name).encode("utf-8", "surrogatepass")).digest()
-    return f"#{BACKGROUNDS[digest[0] % len(BACKGROUNDS)]}"
+def background(name: str, tone: int | None = None) -> str:
+    """The colour of a place in a cast, of which the first `TONES` all differ; without one, the name's own."""
+    if tone is None:
+        digest = hashlib.sha256(unicodedata.normalize("NFC", name).encode("utf-8", "surrogatepass")).digest()
+        return f"#{BACKGROUNDS[digest[0] % len(BACKGROUNDS)]}"
+    colour = BACKGROUNDS[tone * HUE_STEP % len(BACKGROUNDS)]
+    shade = SHADES[tone // len(BACKGROUNDS) % len(SHADES)]
+    return "#" + "".join(f"{round(int(colour[start : start + 2], 16) * shade):02x}" for start in (0, 2, 4))
 
 
-def portrait(name: str) -> Markup:
+def portrait(name: str, tone: int | None = None) -> Markup:
     """A portrait as a whole picture. Its colours do not depend on the theme, so it needs no style sheet."""
     return element(
         "svg",
         element("title", name),
-        medallion(name, 32, 32, 32),
+        medallion(name, 32, 32, 32, tone),
         xmlns="http://www.w3.org/2000/svg",
         viewBox="0 0 64 64",
         width=64,
@@ -128,13 +136,13 @@ def portrait(name: str) -> Markup:
     )
 
 
-def medallion(name: str, x: float, y: float, radius: float) -> Markup:
+def medallion(name: str, x: float, y: float, radius: float, tone: int | None = None) -> Markup:
     """A portrait as part of a larger picture: initials on a coloured circle."""
     letters = initials(name)
     size = radius * (0.74 if len(letters) > 1 else 0.92)
     return element(
         "g",
-        element("circle", class_="ground", cx=x, cy=y, r=radius, fill=background(name)),
+        element("circle", class_="ground", cx=x, cy=y, r=radius, fill=background(name, tone)),
         element(
             "text", letters, class_="initials", x=x, y=y + size * 0.36, fill=LETTER_COLOUR, font_size=size,
             font_weight=600, text_anchor="middle",

@@ -13,9 +13,10 @@ moves when more people become known. Where two would overlap, the one known late
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin, sqrt
+from types import MappingProxyType
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -133,6 +134,7 @@ DEFAULT_FAMILIARITY = 3  # where the story states none
 GOLDEN_ANGLE = pi * (3 - sqrt(5))
 FIRST_ANGLE = -pi / 2  # straight up
 ANGLE_STEP, RADIUS_STEP = pi / 36, 14.0  # in which nodes move to avoid others
+NO_TONES: Mapping[str, int] = MappingProxyType({})
 WIDEN = 26.0  # the outer ring grows by this times the root of the number of people beyond eight
 
 
@@ -142,8 +144,9 @@ def ties_graph(
     when: str,
     link: Callable[[str], str | None] | None = None,
     standalone: bool = False,
+    tones: Mapping[str, int] = NO_TONES,
 ) -> Markup:
-    """`link` maps a person's name to a URL, or None."""
+    """`link` maps a person's name to a URL, or None; `tones` maps names to the tones of their portraits."""
     own_label = _lines(name)
     middle = NodeSize(
         max(OWN_RADIUS, _max_width(own_label) / 2) + MARGIN,
@@ -162,8 +165,13 @@ def ties_graph(
         title,
         (-half_width, top, 2 * half_width, bottom - top),
         element("g", *map(_line, bonds, positions), class_="ties", aria_hidden="true"),
-        element("g", medallion(name, 0, 0, OWN_RADIUS), _label(own_label, 0, OWN_RADIUS), class_="own"),
-        *(_person(bond, at, None if link is None else link(bond.name)) for bond, at in zip(bonds, positions)),
+        element(
+            "g", medallion(name, 0, 0, OWN_RADIUS, tones.get(name)), _label(own_label, 0, OWN_RADIUS), class_="own"
+        ),
+        *(
+            _person(bond, at, None if link is None else link(bond.name), tones.get(bond.name))
+            for bond, at in zip(bonds, positions)
+        ),
         class_=f"graph {'broad' if half_width > OUTER + 150 else 'middling' if half_width > OUTER + 80 else 'slim'}",
         standalone=standalone,
     )
@@ -193,13 +201,13 @@ def _line(bond: Bond, at: NodePosition) -> Markup:
     )  # fmt: skip
 
 
-def _person(bond: Bond, at: NodePosition, href: str | None) -> Markup:
+def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) -> Markup:
     kinds = _kinds(bond)
     names = _lines(bond.name)
     label_top = at.y - RADIUS - LINE_HEIGHT * (len(names) + bool(kinds)) - 3 if at.is_above else at.y + RADIUS
     children = [
         element("title", f"{bond.name}: {' '.join(bond.sentences)}"),
-        medallion(bond.name, at.x, at.y, RADIUS),
+        medallion(bond.name, at.x, at.y, RADIUS, tone),
         *([_badge(bond.feeling, at)] if bond.feeling is not None else []),
         _label(names, at.x, label_top),
         *([_word(kinds, at.x, label_top + LINE_HEIGHT * len(names))] if kinds else []),

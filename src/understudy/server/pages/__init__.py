@@ -19,7 +19,7 @@ from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
 from understudy.server.problems import ProblemDocument, problem_response, status_of
 
-__all__ = ["address", "bare_page", "form_fields", "page", "problem_page"]
+__all__ = ["address", "bare_page", "form_fields", "page", "portrait_address", "problem_page"]
 
 
 @cache
@@ -31,7 +31,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals["address"] = address
+    templates.globals |= {"address": address, "portrait_address": portrait_address}
     return templates
 
 
@@ -78,6 +78,12 @@ def address(view: str, story: str | None = None, at: str | None = None, who: str
     if view == "character" and who:
         path += f"/{quote(who, safe='')}"
     return path + (f"?{urlencode(parameters)}" if parameters else "")
+
+
+def portrait_address(story: str, name: str, tone: int | None = None) -> str:
+    """The URL of somebody's portrait, in the colour of their place in the cast (`names.tones`)."""
+    path = f"/api/stories/{quote(story, safe='')}/characters/{quote(name.replace('/', ' '), safe='')}/portrait.svg"
+    return path if tone is None else f"{path}?tone={tone}"
 
 
 async def form_fields(request: Request) -> dict[str, str]:

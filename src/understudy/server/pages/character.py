@@ -20,7 +20,14 @@ from understudy.server.context import context_of
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
 from understudy.server.drawing.ties_graph import Bond, signed
-from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
+from understudy.server.names import (
+    resolve_name,
+    shown_names,
+    situation_as_shown,
+    situation_of,
+    speakers_before,
+    tones,
+)
 from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
@@ -112,6 +119,7 @@ class CharacterContent:
     at: Moment
     slider: TimelineSlider
     cast: list[tuple[str, int]]
+    tones: Mapping[str, int]
     details: CharacterDetails | None
     refusal: str = ""
     alive_at: Moment | None = None
@@ -175,16 +183,18 @@ def _content(story: Story, query: CharacterQuery) -> CharacterContent:
     at = requested_moment(story, query.at)
     slider = slider_at(story, at)
     cast = [(name, member.lines) for name, member in speakers_before(story, at)]
+    colours = tones(story, at)
     try:
         situation = situation_of(story, query.name, at, query.facing)
     except Dead:
         refusal = f"{query.name} is dead by now. Go back to an earlier moment to meet them."
         return CharacterContent(
-            at, slider, cast, None, refusal, _last_alive(story, resolve_name(story, query.name, at), at)
+            at, slider, cast, colours, None, refusal, _last_alive(story, resolve_name(story, query.name, at), at)
         )
     except (Refused, StoryError) as error:
-        return CharacterContent(at, slider, cast, None, str(error))
-    return CharacterContent(at, slider, cast, _details(story, situation, query, {name for name, _ in cast}))
+        return CharacterContent(at, slider, cast, colours, None, str(error))
+    details = _details(story, situation, query, {name for name, _ in cast})
+    return CharacterContent(at, slider, cast, colours, details)
 
 
 def _last_alive(story: Story, who: str, at: Moment) -> Moment | None:

@@ -7,7 +7,7 @@ the story, one writer at a time, and hold at once wherever the story is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import quote, urlencode
@@ -22,6 +22,7 @@ from understudy.people.decisions import accept, change, reject, undecided_of_kin
 from understudy.people.draft import StoryDraft, draft, read_draft
 from understudy.people.found_file import write_found
 from understudy.server.context import context_of
+from understudy.server.names import tones
 from understudy.server.pages import form_fields, page
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused, status_of
@@ -64,6 +65,7 @@ class PeopleContent:
     used: int
     total: int
     bound: float
+    tones: Mapping[str, int]
 
 
 def people_address(story: str, who: str = "", show: str = "open", action: str = "") -> str:
@@ -115,6 +117,7 @@ def _content(story: Story, name: str, who: str, show: str) -> PeopleContent | No
         tuple(people), chosen, show,
         tuple(_shown_entry(name, placed) for placed in shown[:MOST_ENTRIES]), max(len(shown) - MOST_ENTRIES, 0),
         tuple(sorted(kinds.items())), bool(found.file.undo), len(found.used), len(found.entries), found.file.bound,
+        tones(story, Moment.end(story.levels)),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from understudy.errors import UnderstudyError
 from understudy.readers import READERS
 from understudy.server.context import context_of
-from understudy.server.names import speakers_before
+from understudy.server.names import speakers_before, tones
 from understudy.server.pages import page
 from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of
@@ -58,7 +58,8 @@ class StoryCard:
     scenes: int
     lines: int
     at: str
-    faces: tuple[str, ...]
+    faces: tuple[tuple[str, int], ...]
+    """Who is met first, with the tones of their portraits."""
     more: int
     upload: Upload | None
 
@@ -66,7 +67,8 @@ class StoryCard:
 def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> StoryCard:
     scenes, lines = story.count()
     moment = requested_moment(story, None)
-    met = [shown for shown, _ in speakers_before(story, moment)]
+    in_order = tones(story, moment)
+    met = [(shown, in_order[shown]) for shown, _ in speakers_before(story, moment)]
     return StoryCard(
         name,
         story.title,

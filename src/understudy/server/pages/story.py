@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
-from understudy.server.names import shown_names
+from understudy.server.names import shown_names, tones
 from understudy.server.pages import page
 from understudy.server.pages.search import Highlighted, SearchResults, highlight, query_words, search
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
@@ -155,6 +155,7 @@ class StoryContent:
     query: str
     next: NextScene | None
     language: str
+    tones: Mapping[str, int]
 
 
 async def show_story(request: Request) -> Response:
@@ -184,7 +185,7 @@ def _content(story: Story, name: str, at: str | None, see: str | None, query: st
         scenes = _scenes(story, moment, pages[index], query_words(query))
     return StoryContent(
         moment, slider_at(story, moment), pages, index, tuple(scenes), results, query, _next(story, name, moment),
-        story.language,
+        story.language, tones(story, moment),
     )  # fmt: skip
 
 

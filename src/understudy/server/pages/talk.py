@@ -20,8 +20,15 @@ from understudy.persona import Persona
 from understudy.server.chats.remembering import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
-from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before
-from understudy.server.pages import page, problem_page
+from understudy.server.names import (
+    resolve_name,
+    shown_names,
+    situation_as_shown,
+    situation_of,
+    speakers_before,
+    tones,
+)
+from understudy.server.pages import page, portrait_address, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story import Moment
@@ -132,7 +139,7 @@ def _values(
     name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None, agent: str | None
 ) -> dict[str, Any]:
     """The template's values besides the chat itself, all as of the moment."""
-    slider = slider_at(story, moment)
+    slider, in_order = slider_at(story, moment), tones(story, moment)
     cast = [
         CastChoice(
             shown,
@@ -155,7 +162,7 @@ def _values(
         "chosen": list(chosen),
         "speaker": speaker,
         **(_opening(story, chosen[0], moment, speaker) if chosen else {"introduction": [], "openers": []}),
-        "portrait": lambda who: f"/api/stories/{quote(name, safe='')}/characters/{quote(who, safe='')}/portrait.svg",
+        "portrait": lambda who: portrait_address(name, who, in_order.get(who)),
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
         "keep": [
             ("story", name),

@@ -49,6 +49,7 @@ async function draw(href = location.href) {
   showAllMarkdown();
   say.placeholder = drawn.querySelector("[data-say]").placeholder;
   say.disabled = send.disabled = !state.chosen.length;
+  grow();
   for (const link of page.querySelectorAll("[data-follow]")) { // they lead to the same moment in other views
     document.querySelector(`[data-follow="${link.dataset.follow}"]`)?.setAttribute("href", link.getAttribute("href"));
   }
@@ -265,6 +266,7 @@ async function move(moment) {
 
 // Listening
 
+/** As high as its text, or as what stands there before one: a long name takes two lines on a phone. */
 function grow() {
   say.style.height = "auto";
   say.style.height = `${say.scrollHeight + 2}px`;
@@ -275,6 +277,7 @@ root.querySelector("[data-composer]").addEventListener("submit", (event) => {
   speak(say.value);
 });
 say.addEventListener("input", grow);
+addEventListener("resize", grow);
 say.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
@@ -353,6 +356,7 @@ function lookAgain() {
 }
 
 showAllMarkdown();
+grow();
 lookAgain();
 say.disabled = send.disabled = !state.chosen.length;
 if (root.querySelector("[data-message]")) toTheEnd();
