@@ -133,7 +133,9 @@ def test_of_any_story_the_user_is_one_person_and_the_greeting_names_nobody(
     at = data.draw(st.sampled_from(list(plan.moments())))
     situation = situation_at(plan.story(tmp_path), who, at)
     card = CardScene(situation)
-    for text in card.greetings():
+    *openings, introduction = card.greetings()
+    assert introduction.startswith(f"I am {who}.")
+    for text in openings:
         assert not any(other in text for other in cast if other != who)
     spoken = [line.removeprefix("{{user}}: ") for line in card.examples().splitlines() if line.startswith("{{user}}")]
     speakers = {
