@@ -339,6 +339,13 @@ def test_greetings_lore_card_and_picture_are_kept_in_the_story(tmp_path: Path) -
         greeting_number(facing, 3)
 
 
+def test_a_story_of_cards_alone_tells_of_no_time(tmp_path: Path) -> None:
+    opened(tmp_path, CARD)
+    assert read(tmp_path / "odile.json").is_of_cards
+    (tmp_path / "lock.txt").write_text("ODILE: Push.\nBASTIEN: I am pushing.\n" * 4, encoding="utf-8")
+    assert not read(tmp_path).is_of_cards
+
+
 def test_whoever_it_talks_with_is_named_in_profile_and_setting(tmp_path: Path) -> None:
     path = tmp_path / "odile.json"
     path.write_text(json.dumps(CARD), encoding="utf-8")
