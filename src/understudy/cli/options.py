@@ -85,7 +85,7 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
 def load_reply_agent(
     spec: str, candidates: Candidates | None = None, stories: Callable[[str], Sequence[Story]] | None = None
 ) -> Agent:
-    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`: a story by its identity."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
@@ -103,7 +103,7 @@ def load_reply_agent(
 
 
 def with_rules(agent: Agent, rules: Sequence[str], stories: Callable[[str], Sequence[Story]]) -> Agent:
-    """The agent behind the rules that `--rule` gives; `stories` finds those of a title."""
+    """The agent behind the rules that `--rule` gives; `stories` finds one by its identity."""
     if not rules:
         return agent
     from understudy.judging import FilteredAgent, Rule, StoryMetrics

@@ -1,10 +1,10 @@
 """An agent that says only what passes the rules: the best of its candidates that does.
 
-    stories = lambda title: [story for story in opened if story.title == title]
+    stories = lambda identity: [story for story in opened if story.identity == identity]
     FilteredAgent(agent, rules, StoryMetrics((rule.metric for rule in rules), stories))
 
-A rule is judged within a story, which the agent itself cannot see. Where several stories bear the title of the
-persona's, a reply must pass in each of them; where none does, nothing can be judged, and only a neutral line is said.
+A rule is judged within the persona's story, which the agent itself cannot see. Where that is not here, nothing can be
+judged, and only a neutral line is said.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class StoryMetrics:
                 (story, situation),
                 partial(self._create, story, situation),
             )
-            for story in self._stories(situation.persona.story)
+            for story in self._stories(situation.persona.story_identity)
         ]
 
     def _create(self, story: Story, situation: Situation) -> dict[str, Metric]:
