@@ -20,6 +20,7 @@ __all__ = [
     "agent_option",
     "annotated_option",
     "at_option",
+    "columns_option",
     "existing_refused",
     "facing_option",
     "force_option",
@@ -28,10 +29,13 @@ __all__ = [
     "load_reply_agent",
     "lore_option",
     "name_argument",
+    "named_columns",
     "names_option",
     "rule_option",
     "seed_option",
     "story_argument",
+    "text_column",
+    "text_column_option",
     "with_rules",
 ]
 
@@ -61,6 +65,14 @@ lore_option = click.option(
     "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
     help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
 )  # fmt: skip
+columns_option = click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
+text_column_option = click.option(
+    "--columns", multiple=True, metavar="text=NAME",
+    help="The column of a table, or key of JSON lines, that holds the text (default: text, or another usual name).",
+)  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
 names_option = click.option(
@@ -72,6 +84,26 @@ names_option = click.option(
 def listed(values: Sequence[str]) -> list[str]:
     """Names given with commas, or one by one, or both."""
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def named_columns(options: Sequence[str]) -> dict[str, str]:
+    """`speaker=Sprecher,text=Zeile` as a mapping."""
+    named: dict[str, str] = {}
+    for pair in ",".join(options).split(","):
+        kind, equals, column = pair.partition("=")
+        if pair.strip() and not equals:
+            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
+        if pair.strip():
+            named[kind.strip().lower()] = column.strip()
+    return named
+
+
+def text_column(options: Sequence[str]) -> str | None:
+    """The column that `--columns text=NAME` names."""
+    named = named_columns(options)
+    if any(kind != "text" for kind in named):
+        raise click.UsageError("--columns names the column of the text alone here: text=NAME")
+    return named.get("text")
 
 
 def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:
