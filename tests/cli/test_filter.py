@@ -241,3 +241,10 @@ def test_psprob_warns_where_there_are_few_to_be_told_apart(
     lines, story = filter_command[1], filter_command[3]
     assert "by chance" in run("score", lines, "--story", story, "--as", "Ines", "--metrics", "psprob").stderr
     assert "by chance" not in run("score", lines, "--story", "demo", "--as", "Zita", "--metrics", "psprob").stderr
+
+
+def test_an_order_by_what_no_line_has_says_what_they_have(run: Run, filter_command: list[str]) -> None:
+    run(*filter_command, "--rule", "anachronism<=0")
+    nothing = run("utterances", "list", "--store", "lines.db", "--near", "psprob=0.2", status=1).stderr
+    assert "psprob: they have anachronism" in nothing and 'filter FILE --rule "psprob>=0.2"' in nothing
+    assert "--no-vectors" in run("utterances", "list", "--store", "lines.db", "--like", "A key?", status=1).stderr
