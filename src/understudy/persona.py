@@ -123,6 +123,8 @@ class Persona:
     language: str = "en"
     story: str = ""
     """The title of the story it is of; blank for somebody who is only a profile."""
+    story_identity: str = ""
+    """`Story.identity` of that story: several can have one title."""
     greetings: tuple[str, ...] = ()
     """How its card opens a talk; `{{user}}` in it is whoever it talks with (`cards.greetings_for`)."""
     lore: tuple[LoreEntry, ...] = ()
@@ -197,6 +199,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         past=story.past(character.name, at, shown_as),
         language=story.language,
         story=story.title,
+        story_identity=story.identity,
         greetings=card.greetings,
         lore=story.lore(character.name),
     )

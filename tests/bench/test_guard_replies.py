@@ -47,7 +47,7 @@ def test_a_situation_is_made_of_a_line_or_of_its_story(tmp_path: Path) -> None:
     assert own.history == (Turn("Mara", "How long have you done that?"),) and (own.line, of_demo.line) == (1, 3)
     assert of_demo.situation.persona.moment.dotted == "2.3" and len(of_demo.situation.persona.past)
     assert of_demo.situation.faced is not None and of_demo.situation.faced.name == "Zita Karst"
-    assert [story.title for story in stories(of_demo.situation.persona.story)] == ["A Clean Bill"]
+    assert [story.title for story in stories(of_demo.situation.persona.story_identity)] == ["A Clean Bill"]
 
 
 def test_shares_of_what_is_stopped_and_altered_by_kind_and_guard(tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def test_shares_by_kind_and_over_all(story: Story, probes: list[Probe]) -> None:
     assert values["good", "all", "must"] == (1.0, 2)
     assert values["good", "all", "violations"] == (0.0, 3)
     assert values["bad", "all", "must"] == (0.0, 2)
-    assert values["bad", "all", "violations"] == (1.0, 3)
-    assert values["bad", "object", "violations"] == (1.0, 1)
+    assert values["bad", "all", "violations"] == (2 / 3, 3)
+    assert values["bad", "object", "violations"] == (0.0, 1)
     assert values["bad", "secret", "must"] == (None, 0)
     assert values["good", "all", "tokens"] == (None, 0)
     assert values["good", "all", "seconds"][1] == 4  # replies, not probes
@@ -102,7 +102,13 @@ def test_messages_are_put_in_turn_with_the_answers_between_them(story: Story, pr
         ("Who did it?", "three", "And now?"),
     ]
     assert document["replies"][2]["answers"] == ["three", "four"]
-    assert document["replies"][2]["violation"] == "says none of 'hook'"
+    assert document["replies"][2]["violation"] is None
+    assert document["replies"][2]["fault"] == "says none of 'hook'"
+
+
+def test_what_is_not_said_is_no_violation(story: Story, probes: list[Probe]) -> None:
+    values = figures(bench_talk(story, probes, {"a": Replies("I forget.")}))
+    assert (values["a", "all", "must"], values["a", "all", "violations"]) == ((0.0, 2), (0.0, 3))
 
 
 def test_a_forbidden_term_in_an_earlier_answer_is_a_violation(story: Story, probes: list[Probe]) -> None:
@@ -143,9 +149,9 @@ def test_two_runs_are_compared_probe_by_probe(story: Story, probes: list[Probe],
     bench_talk(story, probes[::-1], {"b": Replies("hook")}, save_items=second)
     document = compare_runs(first, second)
     rows = {row["metric"]: row for row in document["rows"]}
-    assert rows["violations"]["value"] == -1.0 and rows["violations"]["n"] == 3
+    assert rows["violations"]["value"] == pytest.approx(-2 / 3) and rows["violations"]["n"] == 3
     assert rows["must"]["value"] == 1.0 and rows["must"]["n"] == 2
-    assert document["differ"] == 5  # three no longer violated, and two of them now say what they must
+    assert document["differ"] == 4  # two no longer violated, and two of them now say what they must
     assert any(entry["item"].endswith("Zita Karst: Who did it?") for entry in document["differ_most"])
 
 

@@ -49,8 +49,17 @@ def test_probes_of_a_file_for_any_story(run: Run, story: Path, probes: Path, tmp
 
 def test_only_the_first_few_violations_are_shown_unless_all_are_asked_for(run: Run) -> None:
     shown = run("bench", "talk", "demo", "--agent", "scripted").stdout
-    assert "more violated probes: --verbose shows them" in shown
-    assert "more violated" not in run("bench", "talk", "demo", "--agent", "scripted", "-v").stdout
+    assert "more such answers: --verbose shows them" in shown
+    assert "more such answers" not in run("bench", "talk", "demo", "--agent", "scripted", "-v").stdout
+
+
+def test_an_agent_that_answers_nothing_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures of the others are there all the same."""
+    monkeypatch.setenv("UNDERSTUDY_LLM_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("UNDERSTUDY_LLM_MODEL", "none")
+    failed = run("bench", "talk", "demo", "--agent", "llm,scripted", "--limit", 2, status=1)
+    assert "llm answered none of 2 probes" in failed.stderr and "127.0.0.1:9" in failed.stderr
+    assert "scripted" in failed.stdout
 
 
 def test_a_story_without_probes_says_how_to_give_some(run: Run, story: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -180,3 +181,70 @@ def test_approved_lines_are_listed_by_how_like_a_text_they_are(
     assert "likeness" in run("utterances", "list", "--store", "lines.db", "--like", "Hello").stdout
     both = ("--like", "Hello", "--near", "anachronism=0")
     assert "choose one" in run("utterances", "list", "--store", "lines.db", *both, status=2).stderr
+
+
+BOT = "As an AI language model I cannot give you the map."
+
+
+def test_the_guards_are_one_flag_and_keep_bots_out(
+    run: Run, document: Document, filter_command: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "lines.txt").write_text(f"Good morning.\n{BOT}\nI have forty dogs and a wife in Lisbon.\n")
+    report = document(*filter_command, "--guards")
+    assert report["rules"] == ["guards<=0"]
+    listed = document("utterances", "list", "--store", "lines.db")["utterances"]
+    assert [utterance["decision"] for utterance in listed] == ["approved", "rejected", "pending"]
+    assert listed[1]["reasons"]["guards"] == "form: speaks as an assistant"
+    assert listed[2]["reasons"]["guards"].startswith("in doubt: ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "decided"), [("guard-form<=0", {"approved": 2, "rejected": 1}), ("guard-secrets<=0", {"approved": 3})]
+)
+def test_each_guard_is_a_rule_of_its_own(
+    document: Document, filter_command: list[str], tmp_path: Path, rule: str, decided: dict[str, int]
+) -> None:
+    (tmp_path / "lines.txt").write_text(f"Good morning.\n{BOT}\nMind the step.\n")
+    assert document(*filter_command, "--rule", rule)["decided"] == decided
+
+
+@pytest.mark.parametrize("name", ["lines.csv", "lines.jsonl"])
+def test_tables_and_json_lines_are_judged_by_their_texts(
+    run: Run, document: Document, filter_command: list[str], tmp_path: Path, name: str
+) -> None:
+    """Their columns are told by the usual names, or named."""
+    rows = [(1, 'Keep the key, "Ines".'), (2, BOT)]
+    for column, named in (("utterance", []), ("Zeile", ["--columns", "text=Zeile"])):
+        path = tmp_path / column / name
+        path.parent.mkdir()
+        with path.open("w", newline="") as file:
+            if name.endswith(".csv"):
+                csv.writer(file).writerows([("id", column), *rows])
+            else:
+                file.writelines(json.dumps({"id": number, column: text}) + "\n" for number, text in rows)
+        filter_command[1] = str(path)
+        if named:
+            assert "--columns text=NAME" in run(*filter_command, "--guards", status=1).stderr
+        store = tmp_path / column / "lines.db"
+        filter_command[filter_command.index("--store") + 1] = str(store)
+        assert document(*filter_command, "--guards", *named)["decided"] == {"approved": 1, "rejected": 1}
+        listed = document("utterances", "list", "--store", store)["utterances"]
+        assert [utterance["text"] for utterance in listed] == [text for _, text in rows]
+        assert document("score", path, "--story", "demo", "--as", "Zita", *named)["count"] == 2
+
+
+def test_psprob_warns_where_there_are_few_to_be_told_apart(
+    run: Run, document: Document, filter_command: list[str]
+) -> None:
+    assert "by chance" in run(*filter_command, "--rule", "psprob>=0.2").stderr
+    assert "by chance" in document(*filter_command, "--rule", "psprob>=0.2")["warnings"][0]
+    lines, story = filter_command[1], filter_command[3]
+    assert "by chance" in run("score", lines, "--story", story, "--as", "Ines", "--metrics", "psprob").stderr
+    assert "by chance" not in run("score", lines, "--story", "demo", "--as", "Zita", "--metrics", "psprob").stderr
+
+
+def test_an_order_by_what_no_line_has_says_what_they_have(run: Run, filter_command: list[str]) -> None:
+    run(*filter_command, "--rule", "anachronism<=0")
+    nothing = run("utterances", "list", "--store", "lines.db", "--near", "psprob=0.2", status=1).stderr
+    assert "psprob: they have anachronism" in nothing and 'filter FILE --rule "psprob>=0.2"' in nothing
+    assert "--no-vectors" in run("utterances", "list", "--store", "lines.db", "--like", "A key?", status=1).stderr

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from click.testing import Result
 
+from brasskey import brass_key
 from understudy.cli.options import DEFAULT_AGENT
 from understudy.cli.serve import _load_agents
 
@@ -64,6 +65,22 @@ def test_several_stories_are_served_until_ctrl_c(
     assert process.returncode == 0 and out.rstrip().endswith("Stopped.")
     assert "POST /v1/chat/completions 200" in log and "secret" not in log
     assert (tmp_path / "data").is_dir()
+
+
+def test_a_revised_draft_is_served_beside_the_one_before(
+    serve: Callable[..., tuple[subprocess.Popen[str], str]], story: Path, tmp_path: Path
+) -> None:
+    draft = brass_key(tmp_path / "draft")
+    for file in draft.iterdir():
+        file.write_text(file.read_text().replace("Ines", "Inga").replace("INES", "INGA"))
+    _, url = serve(story, draft, "--agent", "guarded", "--rule", "anachronism<=0")
+    with httpx.Client(base_url=url, timeout=60) as client:
+        titles = {entry["name"]: entry["title"] for entry in client.get("/api/stories").json()["stories"]}
+        assert titles == {"brass-key": "The Brass Key", "draft": "The Brass Key"}
+        for model in ("brass-key/Ines@2.1", "draft/Inga@2.1"):
+            body = {"model": model, "messages": [{"role": "user", "content": "Who are you?"}]}
+            answer = client.post("/v1/chat/completions", json=body)
+            assert answer.status_code == 200, answer.text
 
 
 def test_a_taken_port_says_what_to_do(run: Run) -> None:

@@ -25,6 +25,8 @@ def run(*arguments: object, fails: bool = False) -> str:
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "zita.toml"
     run("new", "likely", "-o", path)
+    settings, _, _ = path.read_text().partition("[material]")
+    path.write_text(f'{settings}[material]\nstory = "demo"\ncharacter = "Zita"\nlines = "lines.txt"\n')
     (tmp_path / "lines.txt").write_text("Who are you?\tThe smoker of letters.\nI read every letter.\n")
     return path
 
@@ -45,6 +47,20 @@ def test_every_kind_is_named_in_the_help_of_new() -> None:
     text = run("new", "--help")
     for kind in KINDS:
         assert kind in text
+
+
+@pytest.mark.parametrize("kind", ["likely", "rate", "candidates"])
+def test_a_new_study_can_be_tried_as_it_is(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"{kind}.toml"
+    run("new", kind, "-o", path)
+    document = json.loads(run("simulate", path, "--people", 3, "--json"))
+    assert document["answers"] > 0
+
+
+def test_material_that_is_there_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "chats.jsonl").write_text("mine")
+    assert "Making" not in run("new", "rate", "-o", tmp_path / "rate.toml")
+    assert (tmp_path / "chats.jsonl").read_text() == "mine"
 
 
 def test_from_links_to_results(path: Path, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ def test_an_answer_is_judged_by_whole_terms() -> None:
     assert probe.violation("On the Hook.") is None
     assert probe.violation("In the lighthouse, on a hook.") is None
     assert probe.violation("By the light of the hook.") == "says 'light'"
-    assert probe.violation("I do not know.") == "says none of 'hook', 'drawer'"
+    assert probe.violation("I do not know.") is None
+    assert probe.fault("I do not know.") == "says none of 'hook', 'drawer'"
     assert Probe("澪", Moment((1,)), "?", must_not=("時計",)).violation("あの時計です") == "says '時計'"
 
 
@@ -30,8 +31,8 @@ def test_an_apostrophe_is_one_however_it_is_written() -> None:
 def test_of_several_answers_none_may_say_what_is_forbidden_and_the_last_must_say_what_is_required() -> None:
     probe = Probe("Ann", Moment((1,)), "Where?", must=("hook",), must_not=("lighthouse",), before=("Hello.",))
     assert probe.violation("On the hook.", ["Good day."]) is None
-    assert probe.violation("On the hook.", ["By the lighthouse."]) == "says 'lighthouse'"
-    assert probe.violation("I forget.", ["On the hook."]) == "says none of 'hook'"
+    assert probe.fault("On the hook.", ["By the lighthouse."]) == "says 'lighthouse'"
+    assert probe.fault("I forget.", ["On the hook."]) == "says none of 'hook'"
     assert probe.says_required("On the hook.") and not probe.says_required("I forget.")
 
 

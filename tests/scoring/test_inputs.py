@@ -34,6 +34,23 @@ def test_objects_with_a_text(tmp_path: Path) -> None:
     assert read(path) == ["The key.", ""]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.csv", 'id,line,"text"\n1,7,"Well, ""no""."\n2,8,"Two\nlines."\n', ['Well, "no".', "Two\nlines."]),
+        ("a.tsv", 'who\tdialogue\nAnn\t"Well," he said.\n', ['"Well," he said.']),
+        ("a.csv", "text\nWell, yes.\n", ["Well, yes."]),
+        ("a.csv", "who;sentence\nAnn;Ja, gut.\nBob;Nein.\n", ["Ja, gut.", "Nein."]),
+        ("a.jsonl", '{"id": 1, "utterance": "Yes."}\n', ["Yes."]),
+    ],
+)
+def test_the_text_of_a_row_is_told_by_its_column(tmp_path: Path, name: str, content: str, texts: list[str]) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    assert read(path) == texts
+    assert [text for part in parts_of([path]) for piece in texts_of(part) for text in piece] == texts
+
+
 def test_a_line_of_a_megabyte_is_a_piece_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("short\n" + "ha " * 1_500_000 + "\nshort\n", encoding="utf-8")
@@ -50,6 +67,8 @@ def test_a_line_of_a_megabyte_is_a_piece_of_its_own(tmp_path: Path) -> None:
         ("a.txt", b"fine\nno\0ne\n", r"a.txt:2: holds NUL bytes"),
         ("a.txt", b"", r"is empty"),
         ("a.jsonl", b'{"text": 1}\n', r"a.jsonl:1: is not an object with a text"),
+        ("a.csv", b"id,zeile\n1,Ja\n2,Nein\n", r"columns are id, zeile.*--columns text=NAME"),
+        ("a.csv", b"id,text\n", r"there is no line to score"),
         ("a.jsonl", b'["text"]\n', r"a.jsonl:1: is not an object with a text"),
         ("a.jsonl", b'{"text": "a"}\nnot json\n', r"a.jsonl:2: is not JSON"),
         ("a.jsonl", b'{"text": "\\ud800"}\n', r"a.jsonl:1: has half a character"),

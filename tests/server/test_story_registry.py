@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from masks import CAST, FALSE, TRUE, masks
-from understudy.dialogue import Candidate, Evidence, Reply
+from understudy.agents.scripted import Scripted
+from understudy.dialogue import Agent, Candidate, Evidence, Reply, Turn
+from understudy.judging import FilteredAgent, Rule, StoryMetrics
+from understudy.judging.loading import load_guarded
 from understudy.readers import read
 from understudy.server.names import ModelName
 from understudy.server.problems import Refused
@@ -88,3 +91,38 @@ def test_the_character_speaks_in_a_history_under_the_name_it_is_shown_by(story: 
     assert character.speaker("silas lodger", "You") == TRUE
     assert character.speaker(TRUE, "You") == "You"
     assert character.speaker("Ann", "You") == "Ann"
+
+
+def test_stories_of_one_title_stay_apart(story: Story, tmp_path: Path) -> None:
+    draft = renamed(tmp_path / "renamed")
+    assert draft.title == story.title
+    registry = StoryRegistry({"masks": story, "masks-2": draft})
+    old, new = (registry.character(ModelName(name, "Silas", "1.2")).situation for name in ("masks", "masks-2"))
+    assert registry.identified(old.persona.story_identity) == [story]
+    assert registry.identified(new.persona.story_identity) == [draft]
+    assert registry.labels() == {"masks": f"{story.title} (masks)", "masks-2": f"{story.title} (masks-2)"}
+    registry.remove("masks")
+    assert registry.identified(old.persona.story_identity) == []
+    assert registry.labels() == {"masks-2": story.title}
+
+
+def test_a_reply_begun_before_a_newer_reading_is_judged_by_that(story: Story, tmp_path: Path) -> None:
+    registry = StoryRegistry({"masks": story})
+    begun = registry.character(ModelName("masks", "Silas", "1.2")).situation
+    newer = renamed(tmp_path / "renamed")
+    registry.put("masks", newer)
+    assert registry.identified(begun.persona.story_identity) == [newer]
+
+
+@pytest.mark.parametrize("agent", ["guarded", "ruled"])
+def test_each_of_two_stories_of_one_title_answers_by_itself(story: Story, tmp_path: Path, agent: str) -> None:
+    registry = StoryRegistry({"masks": story, "masks-2": renamed(tmp_path / "renamed")})
+    rules = [Rule.parse("anachronism<=0")]
+    agents: dict[str, Agent] = {
+        "guarded": load_guarded("guarded", registry.identified),
+        "ruled": FilteredAgent(Scripted(["Good day."]), rules, StoryMetrics(["anachronism"], registry.identified)),
+    }
+    for name, who in (("masks", "Bea"), ("masks-2", "Bess")):
+        situation = registry.character(ModelName(name, who, "2.1")).situation
+        reply = agents[agent].reply(situation, [Turn("You", "Good day.")])
+        assert reply.text and "no story" not in str(reply.evidence)

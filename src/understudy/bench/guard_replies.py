@@ -64,7 +64,7 @@ class DraftedReply:
 
 
 def read_replies(path: Path) -> tuple[list[DraftedReply], Stories]:
-    """The replies of a file, and the stories that they are of, by title."""
+    """The replies of a file, and the stories that they are of, by identity."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON strings may contain other line ends
     except UnicodeDecodeError as error:
@@ -86,7 +86,7 @@ def read_replies(path: Path) -> tuple[list[DraftedReply], Stories]:
             raise InputError(str(error), path, number) from error
     if not replies:
         raise InputError('is empty: write one reply a line, as {"character": "Ann", "reply": "No.", "kind": "a"}', path)
-    return replies, lambda title: [story for story in stories.values() if story.title == title]
+    return replies, lambda identity: [story for story in stories.values() if story.identity == identity]
 
 
 def _record(line: str) -> Row:

@@ -1,7 +1,7 @@
 """Probes put to agents: does a character say what it must, and keep what it must not?
 
     must         of the probes that require a term, the share whose (last) answer has one
-    violations   the share of probes violated: a forbidden term in any answer, or no required one in the last
+    violations   the share of probes with a forbidden term in any answer
     seconds      the mean time of a reply; first_seconds until its first piece, where an agent gives its reply in pieces
     tokens       the mean number of tokens a reply took, prompt and reply together, where an agent counts them
     errors       the share of probes that an agent failed on; only where it did. They are not in the other figures
@@ -64,6 +64,12 @@ class ProbeResult:
         return self.probe.violation(last, earlier)
 
     @property
+    def fault(self) -> str | None:
+        """A violation, or that the last answer says no required term."""
+        *earlier, last = (answer.text for answer in self.answers)
+        return self.probe.fault(last, earlier)
+
+    @property
     def says_required(self) -> bool:
         return self.probe.says_required(self.answers[-1].text)
 
@@ -77,6 +83,7 @@ class ProbeResult:
         return document | {
             "answers": answers,
             "violation": self.violation,
+            "fault": self.fault,
             "must": self.says_required if probe.must else None,
         }
 

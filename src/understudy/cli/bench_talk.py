@@ -24,7 +24,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import watching
 from understudy.cli.show import Column, clean, heading, indented, print_table, screen, voice
-from understudy.errors import InputError
+from understudy.errors import AgentError, InputError
 from understudy.readers import embedded, sources_of
 from understudy.readers.probes import Probe, read_probes
 from understudy.readers.story_folder import PROBES
@@ -39,7 +39,7 @@ __all__ = ["guard", "talk"]
 Document = dict[str, Any]
 FILE = click.Path(path_type=Path, dir_okay=False)
 PROBES_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-SHOWN = 5  # violated probes that are shown without --verbose
+SHOWN = 5  # probes answered wrongly that are shown without --verbose
 
 
 @click.command()
@@ -56,7 +56,7 @@ SHOWN = 5  # violated probes that are shown without --verbose
 )  # fmt: skip
 @limit_option
 @seed_option
-@click.option("-v", "--verbose", is_flag=True, help="Show every violated probe and what was said.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all that was answered wrongly.")
 @items_option
 @output_option
 @report_option
@@ -93,6 +93,15 @@ def talk(
         )
     title = f"Talk: probes of {opened.title}"
     deliver(document, title, output, report, as_json, lambda shown: _print_talk(shown, None if verbose else SHOWN))
+    _require_answers(document)
+
+
+def _require_answers(document: Document) -> None:
+    """Raise where an agent has failed on every probe: figures without a value must not pass for a run."""
+    for row in document["rows"]:
+        if row["metric"] == "errors" and row["value"] == 1:
+            errors = [reply["error"] for reply in document["replies"] if reply["agent"] == row["agent"]]
+            raise AgentError(f"{row['agent']} answered none of {row['n']:,} probes: {errors[0]}")
 
 
 def _probes(story: str, opened: Story, file: Path | None) -> tuple[Path, tuple[Probe, ...]]:
@@ -123,7 +132,7 @@ def _print_talk(document: Document, shown: int | None) -> None:
             ((kind, *_cells(by_metric["must", kind]), *_cells(by_metric["violations", kind])) for kind in kinds),
         )
         out.print(indented(_costs(by_metric)))
-        _print_violated([reply for reply in document["replies"] if reply["agent"] == agent], shown)
+        _print_faults([reply for reply in document["replies"] if reply["agent"] == agent], shown)
         out.print()
 
 
@@ -145,22 +154,22 @@ def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
     return ", ".join(parts) + "."
 
 
-def _print_violated(replies: Sequence[Document], shown: int | None) -> None:
+def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     out = screen()
     for error in dict.fromkeys(reply["error"] for reply in replies if "error" in reply):
         out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
-    violated = [reply for reply in replies if reply.get("violation")]
-    for reply in violated[:shown]:
+    faulty = [reply for reply in replies if reply.get("fault")]
+    for reply in faulty[:shown]:
         facing = f" to {reply['facing']}" if reply["facing"] else ""
         kind = f" ({reply['kind']})" if reply["kind"] else ""
         out.print()
-        out.print(indented(Text(clean(f"{reply['who']} at {reply['at']}{facing} {reply['violation']}{kind}"), "dim")))
+        out.print(indented(Text(clean(f"{reply['who']} at {reply['at']}{facing} {reply['fault']}{kind}"), "dim")))
         for message, answer in zip(reply["ask"], reply["answers"]):
             out.print(indented(Text(clean(f"- {message}")), 4))
             out.print(indented(Text(clean(f"- {answer}"), voice(reply["who"])), 4))
-    if shown is not None and len(violated) > shown:
+    if shown is not None and len(faulty) > shown:
         out.print()
-        out.print(indented(f"{len(violated) - shown} more violated probes: --verbose shows them."))
+        out.print(indented(f"{len(faulty) - shown} more such answers: --verbose shows them."))
 
 
 @click.command()

@@ -101,7 +101,7 @@ class Secret:
 
     @property
     def is_kept(self) -> bool:
-        return self.probe.violation(self.answer.reply.text) is None
+        return self.probe.fault(self.answer.reply.text) is None
 
 
 @dataclass(frozen=True, slots=True)

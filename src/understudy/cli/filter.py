@@ -12,7 +12,14 @@ import click
 from rich.console import Console
 
 from understudy.cli.found_people import read_with_people
-from understudy.cli.options import annotated_option, at_option, facing_option, json_option
+from understudy.cli.options import (
+    annotated_option,
+    at_option,
+    facing_option,
+    json_option,
+    text_column,
+    text_column_option,
+)
 from understudy.cli.progress import working
 from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
 from understudy.cli.utterances import store_option
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["filter_"]
 
+RECOMMENDED = "guards<=0"
 SAMPLE = 20_000  # lines from which --keep finds a bound
 TABLE_ROWS = 12
 BAND_POINTS = 80  # bounds whose intervals are drawn
@@ -51,6 +59,8 @@ SUFFIXES = (".svg", ".html")
     metavar="MOMENT",
     help="The lines may be said until before this moment.",
 )
+@text_column_option
+@click.option("--guards", is_flag=True, help="The guards of `chat`, as a rule: the same as --rule 'guards<=0'.")
 @click.option(
     "--rule", "rules", multiple=True, metavar="RULE", help="A metric and a bound, as in psprob>=0.2; may be repeated."
 )
@@ -73,11 +83,16 @@ SUFFIXES = (".svg", ".html")
 @annotated_option
 @json_option
 def filter_(
-    file: Path, story: str, name: str, at: str, facing: str | None, until: str, rules: tuple[str, ...],
+    file: Path, story: str, name: str, at: str, facing: str | None, until: str, columns: tuple[str, ...],
+    guards: bool, rules: tuple[str, ...],
     metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
     plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Judge the lines of FILE by rules and store them with their scores: approved, rejected, or pending for people.
+
+    FILE has a line each, or is a table (.csv, .tsv) or JSON lines (.jsonl) with a column of texts; - is stdin.
+    --guards rejects what no guard of `chat` would let be said (a bot's phrases, secrets, what is not known yet)
+    and leaves pending what one doubts.
 
     A rule is a metric and a bound. A bound can be found from labelled lines for a wanted precision or recall, or as a
     share to keep; what each bound would do is shown before one is used. A run that was stopped continues when repeated.
@@ -85,37 +100,57 @@ def filter_(
     \b
     Examples:
         understudy filter sentences.txt --story demo --as Zita --at 2.3 \\
-            --rule "anachronism<=0" --store lines.db
+            --guards --store lines.db
+        understudy filter lines.csv --columns text=Line --story demo --as Zita \\
+            --rule "psprob>=0.2" --store lines.db
         understudy filter sentences.txt --story demo --as Zita --bound psprob \\
             --precision 0.9 --labelled labelled.jsonl --store lines.db
     """
     from understudy.judging import Rule
+    from understudy.judging.guard_rules import GUARD_RULES, require_known_metric, rule_metric
     from understudy.judging.run import FilterJob, filter_lines
+    from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
     from understudy.scoring.inputs import pieces
     from understudy.scoring.request import line_metrics
     from understudy.utterances import open_store
 
-    parsed = [Rule.parse(rule) for rule in rules]
+    column = text_column(columns)
+    parsed = [Rule.parse(rule) for rule in dict.fromkeys((*([RECOMMENDED] if guards else []), *rules))]
     _check_plot_path(plot, file, labelled)
     opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     grounds = MetricContext(opened, situation, author=True)
     names = dict.fromkeys((*(rule.metric for rule in parsed), *([] if metric is None else [metric])))
+    for needed in names:
+        require_known_metric(needed)
     if model is not None and "uppl" not in names:
         raise click.UsageError("--model is what uppl asks: name it in a --rule, or with --bound")
     with working("Getting ready"):
-        by_name = dict(zip(names, line_metrics(grounds, names, model=model)))
+        by_name = {
+            name: rule_metric(name, opened, grounds)
+            if name in GUARD_RULES
+            else line_metrics(grounds, [name], model=model)[0]
+            for name in names
+        }
     if metric is not None:
-        parsed.append(_find_bound(by_name[metric], file, keep, precision, recall, labelled, plot, yes or as_json))
+        texts = _first_lines(file, column) if keep is not None else []
+        parsed.append(
+            _find_bound(by_name[metric], file, texts, keep, precision, recall, labelled, plot, yes or as_json)
+        )
     elif keep or precision or recall or labelled or plot:
         raise click.UsageError("say with --bound which metric's bound is to be found")
     if not parsed:
-        raise click.UsageError("give at least one --rule, or --bound")
-    job = FilterJob(opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file)
+        raise click.UsageError("say --guards, at least one --rule, or --bound")
+    warning = small_cast_warning(grounds.samples, situation.persona.name) if "psprob" in by_name else ""
+    if warning and not as_json:
+        click.echo(f"{warning}.", err=True)
+    job = FilterJob(
+        opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file, column or ""
+    )
     if job.until <= job.since and not job.until.is_end:
         raise click.UsageError(f"--until {until} is not after --at {at}")
-    batches = pieces(file)
+    batches = pieces(file, text=column)
     first = list(islice(batches, 1))  # before the database is created, so that an unreadable file leaves none behind
     database = open_store(store)
     try:
@@ -126,11 +161,11 @@ def filter_(
             )  # fmt: skip
     finally:
         database.close()
-    _show(outcome, parsed, job.character, store, as_json)
+    _show(outcome, parsed, job.character, store, as_json, warning)
 
 
 def _find_bound(
-    metric: LineMetric, file: Path, keep: float | None, precision: float | None, recall: float | None,
+    metric: LineMetric, file: Path, texts: list[str], keep: float | None, precision: float | None, recall: float | None,
     labelled: Path | None, plot: Path | None, confirmed: bool,
 ) -> Rule:  # fmt: skip
     from understudy.judging import bound_keeping, curve_of, read_labelled
@@ -139,7 +174,7 @@ def _find_bound(
     if sum(target is not None for target in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
     if keep is not None:
-        values = _values(metric, _first_lines(file))
+        values = _values(metric, texts)
         rule = bound_keeping(metric.name, values, keep)
         _show_shares_kept(rule, shares_kept(metric.name, values), file, plot)
         return rule
@@ -160,14 +195,14 @@ def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
     return [None if math.isnan(value) else value for value in metric.values(metric.samples.tokenize(texts)).tolist()]
 
 
-def _first_lines(file: Path) -> list[str]:
+def _first_lines(file: Path, column: str | None) -> list[str]:
     """The first lines of a file; a pipe cannot be read twice."""
     from understudy.scoring.inputs import pieces
 
     if str(file) == "-":
         raise InputError("stdin cannot be read twice: write the lines to a file to find a bound by --keep")
     lines: list[str] = []
-    for batch in pieces(file):
+    for batch in pieces(file, text=column):
         lines += batch
         if len(lines) >= SAMPLE:
             break
@@ -300,7 +335,7 @@ def _encoder(grounds: MetricContext, vectors: bool) -> Any:
     return SentenceEncoder().encode
 
 
-def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool) -> None:
+def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool, warning: str) -> None:
     from understudy.databases.address import masked
 
     if as_json:
@@ -311,6 +346,7 @@ def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, a
                 "decided": dict(outcome.decided),
                 "new": outcome.new,
                 "done_before": outcome.before,
+                "warnings": [warning] if warning else [],
             }
         )
         return

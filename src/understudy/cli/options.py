@@ -20,6 +20,7 @@ __all__ = [
     "agent_option",
     "annotated_option",
     "at_option",
+    "columns_option",
     "existing_refused",
     "facing_option",
     "force_option",
@@ -28,10 +29,13 @@ __all__ = [
     "load_reply_agent",
     "lore_option",
     "name_argument",
+    "named_columns",
     "names_option",
     "rule_option",
     "seed_option",
     "story_argument",
+    "text_column",
+    "text_column_option",
     "with_rules",
 ]
 
@@ -61,6 +65,14 @@ lore_option = click.option(
     "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
     help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
 )  # fmt: skip
+columns_option = click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
+text_column_option = click.option(
+    "--columns", multiple=True, metavar="text=NAME",
+    help="The column of a table, or key of JSON lines, that holds the text (default: text, or another usual name).",
+)  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
 names_option = click.option(
@@ -74,6 +86,26 @@ def listed(values: Sequence[str]) -> list[str]:
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
+def named_columns(options: Sequence[str]) -> dict[str, str]:
+    """`speaker=Sprecher,text=Zeile` as a mapping."""
+    named: dict[str, str] = {}
+    for pair in ",".join(options).split(","):
+        kind, equals, column = pair.partition("=")
+        if pair.strip() and not equals:
+            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
+        if pair.strip():
+            named[kind.strip().lower()] = column.strip()
+    return named
+
+
+def text_column(options: Sequence[str]) -> str | None:
+    """The column that `--columns text=NAME` names."""
+    named = named_columns(options)
+    if any(kind != "text" for kind in named):
+        raise click.UsageError("--columns names the column of the text alone here: text=NAME")
+    return named.get("text")
+
+
 def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:
     """Raise where `path` exists and may not be overwritten; an input file never may."""
     if path.exists() and any(source.exists() and path.samefile(source) for source in sources):
@@ -85,7 +117,7 @@ def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> N
 def load_reply_agent(
     spec: str, candidates: Candidates | None = None, stories: Callable[[str], Sequence[Story]] | None = None
 ) -> Agent:
-    """The agent that `--agent` names, if it can reply. Guards judge within `stories`, which finds those of a title."""
+    """The agent that `--agent` names, if it can reply. Guards judge within `stories`: a story by its identity."""
     from understudy.agents import agent_named
     from understudy.dialogue import Agent
 
@@ -103,7 +135,7 @@ def load_reply_agent(
 
 
 def with_rules(agent: Agent, rules: Sequence[str], stories: Callable[[str], Sequence[Story]]) -> Agent:
-    """The agent behind the rules that `--rule` gives; `stories` finds those of a title."""
+    """The agent behind the rules that `--rule` gives; `stories` finds one by its identity."""
     if not rules:
         return agent
     from understudy.judging import FilteredAgent, Rule, StoryMetrics

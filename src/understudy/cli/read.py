@@ -13,7 +13,14 @@ import click
 
 from understudy.cards import read_lore
 from understudy.cli.found_people import find_while_reading, found_document, found_sentence
-from understudy.cli.options import existing_refused, force_option, json_option, lore_option
+from understudy.cli.options import (
+    columns_option,
+    existing_refused,
+    force_option,
+    json_option,
+    lore_option,
+    named_columns,
+)
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.documents import file_parts, reading_document
@@ -58,10 +65,7 @@ MOST_PARTS = 8  # named in the report
     "--bound", type=click.FloatRange(0, 1),
     help="Novels: list quotations whose speaker is less sure than this beside the source (default: 0.6).",
 )  # fmt: skip
-@click.option(
-    "--columns", multiple=True, metavar="KIND=NAME,...",
-    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
-)  # fmt: skip
+@columns_option
 @lore_option
 @force_option
 @json_option
@@ -95,7 +99,7 @@ def read(
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore, *texts])
     entries = [entry for file in lore for entry in read_lore(file)]
     try:
-        doubtful, named = DoubtfulQuotations(bound), _named_columns(columns)
+        doubtful, named = DoubtfulQuotations(bound), named_columns(columns)
         story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
@@ -140,18 +144,6 @@ def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
         waiting = sum(not entry.decision.is_made for entry in entries)
         if waiting:
             click.echo(f"{waiting:,} quotations whose speaker is doubtful are listed in {corrections.path}.")
-
-
-def _named_columns(options: tuple[str, ...]) -> dict[str, str]:
-    """`speaker=Sprecher,text=Zeile` as a mapping."""
-    named: dict[str, str] = {}
-    for pair in ",".join(options).split(","):
-        kind, equals, column = pair.partition("=")
-        if pair.strip() and not equals:
-            raise click.UsageError(f"--columns is given as speaker=NAME,text=NAME, not '{pair}'")
-        if pair.strip():
-            named[kind.strip().lower()] = column.strip()
-    return named
 
 
 def _encode(story: Story, into: Path) -> None:

@@ -15,7 +15,15 @@ from rich.text import Text
 
 from understudy import __version__
 from understudy.cli.found_people import read_with_people
-from understudy.cli.options import annotated_option, at_option, facing_option, force_option, json_option
+from understudy.cli.options import (
+    annotated_option,
+    at_option,
+    facing_option,
+    force_option,
+    json_option,
+    text_column,
+    text_column_option,
+)
 from understudy.cli.progress import working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
 from understudy.dialogue import Score, situation_at
@@ -45,6 +53,7 @@ TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be rea
 @click.option("--as", "name", required=True, metavar="NAME", help="Whose lines they are meant to be.")
 @at_option
 @facing_option
+@text_column_option
 @click.option("--metrics", "wanted", metavar="NAME,...", help="Which (default: all that need no training data).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="OUT.jsonl",
               help="Write a line for each line of FILE. A run that was stopped goes on where it was.")  # fmt: skip
@@ -63,13 +72,14 @@ TEXT_ROOM = 36  # columns for the line itself, below which a table cannot be rea
 @annotated_option
 @json_option
 def score(
-    file: Path, story: str, name: str, at: str, facing: str | None, wanted: str | None, output: Path | None,
-    engine: str, cluster: str | None, model: str | None, labelled: Path | None, glove: Path | None, why: bool,
-    force: bool, annotated: bool, as_json: bool,
+    file: Path, story: str, name: str, at: str, facing: str | None, columns: tuple[str, ...], wanted: str | None,
+    output: Path | None, engine: str, cluster: str | None, model: str | None, labelled: Path | None,
+    glove: Path | None, why: bool, force: bool, annotated: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """How much like a character are the lines of FILE, and why?
 
-    FILE has a line each, or, named .jsonl, {"text": ...} each; - reads lines from stdin. What the character and the
+    FILE has a line each, or is a table (.csv, .tsv) or JSON lines (.jsonl) with a column of texts; - reads lines
+    from stdin. What the character and the
     others say before the moment is what lines are compared with; nothing later is used. Two metrics judge all lines
     together: personality_classification_accuracy and persona_accuracy.
 
@@ -83,12 +93,16 @@ def score(
             --engine daft -o scores.parquet
     """
     from understudy.cli.score_rows import SETS, Summary, score_rows, score_sets, set_metrics, write_scores
+    from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
     from understudy.scoring.inputs import pieces
     from understudy.scoring.request import ScoringRequest, anywhere, line_metrics
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
+    column = text_column(columns)
+    if column is not None and engine == "daft":
+        raise click.UsageError("--columns goes with --engine local: name the column 'text' for daft")
     if output is not None:
         _place_checked(file, output, engine)
     names = _names(wanted)
@@ -98,6 +112,7 @@ def score(
     opened = read_with_people(story, annotated)
     situation = situation_at(opened, name, at, facing)
     persona = situation.persona
+    grounds = MetricContext(opened, situation, author=True)
     rows: list[Row] = []
     sets: list[Score] = []
     summary: Summary | Tally
@@ -106,12 +121,13 @@ def score(
         request = ScoringRequest(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
         summary = _score_scaled(str(file), request, opened, persona, output, cluster, force)
     else:
-        grounds = MetricContext(opened, situation, author=True)
         with working("Getting ready"):
             metrics = line_metrics(grounds, of_lines, glove, model)
         if of_sets:
             with working("Judging all lines together"):
-                count, sets = score_sets(pieces(file), set_metrics(of_sets, grounds, labelled), grounds.samples)
+                count, sets = score_sets(
+                    pieces(file, text=column), set_metrics(of_sets, grounds, labelled), grounds.samples
+                )
         if not metrics:
             summary = Summary(())
             summary.count = count
@@ -119,17 +135,20 @@ def score(
             if force:
                 output.unlink(missing_ok=True)
             with _counting_lines() as done:
-                summary = write_scores(file, metrics, output, why, done)
+                summary = write_scores(file, metrics, output, why, done, column)
         else:
             summary = Summary(metrics)
-            for row in score_rows(file, metrics, math.inf if as_json else EXPLAINED):
+            for row in score_rows(file, metrics, math.inf if as_json else EXPLAINED, column=column):
                 summary.add(row)
                 if as_json or len(rows) < LISTED:
                     rows.append(row)
+    warning = small_cast_warning(grounds.samples, persona.name) if "psprob" in names else ""
     if as_json:
         shown = rows if output is None and of_lines else None
-        print_json(_document(persona, names, shown, summary, sets))
+        print_json(_document(persona, names, shown, summary, sets, warning))
         return
+    if warning:
+        click.echo(f"{warning}.", err=True)
     _print_rows(rows, of_lines)
     _print_summary(persona, summary, sets)
     if output is not None:
@@ -185,12 +204,15 @@ def _place_checked(file: Path, output: Path, engine: str) -> None:
 
 
 def _document(
-    persona: Persona, names: Sequence[str], rows: list[Row] | None, summary: Summary | Tally, sets: Sequence[Score]
-) -> Row:
+    persona: Persona, names: Sequence[str], rows: list[Row] | None, summary: Summary | Tally, sets: Sequence[Score],
+    warning: str,
+) -> Row:  # fmt: skip
     document: Row = {"character": persona.name, "moment": persona.moment.dotted, "metrics": names}
     if rows is not None:
         document["lines"] = rows
     document |= {"count": summary.count, "summary": summary.document()}
+    if warning:
+        document["warnings"] = [warning]
     if sets:
         document["sets"] = {score.name: {"value": score.value, "reason": score.reason} for score in sets}
     return document

@@ -34,10 +34,12 @@ BEGINNING = b'{"line": '  # of every line that is written
 FORCE = "say --force to begin anew, or -o for another place"
 
 
-def score_rows(file: Path, metrics: Sequence[LineMetric], explained: float, skip: int = 0) -> Iterator[Row]:
+def score_rows(
+    file: Path, metrics: Sequence[LineMetric], explained: float, skip: int = 0, column: str | None = None
+) -> Iterator[Row]:
     """The scores of each line of a file after the first `skip`, up to line `explained` with their reasons."""
     begun = 0
-    for piece in pieces(file):
+    for piece in pieces(file, text=column):
         left = piece[max(skip - begun, 0) :]
         first = begun + len(piece) - len(left) + 1
         begun += len(piece)
@@ -84,12 +86,17 @@ class Summary:
 
 
 def write_scores(
-    file: Path, metrics: Sequence[LineMetric], output: Path, why: bool, done: Callable[[int], object]
+    file: Path,
+    metrics: Sequence[LineMetric],
+    output: Path,
+    why: bool,
+    done: Callable[[int], object],
+    column: str | None = None,
 ) -> Summary:
     """A line of JSON for each line, after those that an earlier run has written; `done` is told how many there are."""
     summary = Summary(metrics)
     last = _written(output, summary)
-    rows = score_rows(file, metrics, math.inf if why else 0, skip=max(summary.count - 1, 0))
+    rows = score_rows(file, metrics, math.inf if why else 0, skip=max(summary.count - 1, 0), column=column)
     first = list(islice(rows, 1))  # before the file is made: lines that cannot be read leave nothing behind
     with output.open("a", encoding="utf-8", newline="\n") as out:
         for row in chain(first, rows):

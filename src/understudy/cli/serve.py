@@ -128,15 +128,15 @@ def serve(
             lines = None if store is None else stack.enter_context(opened_store(store))
             registries: list[StoryRegistry] = []  # filled once stories are open; a wrong agent is reported before that
 
-            def stories_titled(title: str) -> list[Story]:
+            def served_stories(identity: str) -> list[Story]:
                 """Called at each reply: stories come and go while the server runs."""
-                return [story for registry in registries for _, story in registry if story.title == title]
+                return [story for registry in registries for story in registry.identified(identity)]
 
-            reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), stories_titled)
+            reply_agents = _load_agents(agents, None if lines is None else ApprovedCandidates(lines), served_stories)
             opened, paths = _open_stories(stories or EMBEDDED[:1], annotated)
             registry = StoryRegistry(opened)
             registries.append(registry)
-            filtered = {name: with_rules(agent, rules, stories_titled) for name, agent in reply_agents.items()}
+            filtered = {name: with_rules(agent, rules, served_stories) for name, agent in reply_agents.items()}
             context = stack.enter_context(
                 AppContext.open(
                     registry,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,11 @@ STORE = "UNDERSTUDY_STUDIES"
 RIGHT: dict[str, Any] = {"justify": "right", "no_wrap": True}
 BAR = 30
 SHOWN_COMMENTS = 10
+MATERIAL: dict[str, tuple[str, str]] = {
+    "rate": ("chats.jsonl", "self-chat --story demo --who Zita,Benedek --agents encoder,tfidf --chats 6 --turns 8"),
+    "candidates": ("set.json", "questions demo --agents encoder,tfidf --limit 20"),
+}
+"""By kind, the file that its template names, and the command that makes one from the story that comes with us."""
 
 study_argument = click.argument("path", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
 """The study's file; where the study is in a database already, its name does as well."""
@@ -76,6 +82,8 @@ def location_of(path: Path, store: str | None) -> str:
 def new(kind: str, output: Path, force: bool) -> None:
     """Write the file of a new study, with every key it may have, for you to edit.
 
+    Material that the file names is made beside it from the story `demo`, unless it is there.
+
     \b
     KIND is what a person does
         personas     writes a persona
@@ -99,7 +107,18 @@ def new(kind: str, output: Path, force: bool) -> None:
     template = kind_of(kind).template
     existing_refused(output, force)
     replace_text(output, template)
+    if kind in MATERIAL:
+        _make_material(output.parent / MATERIAL[kind][0], MATERIAL[kind][1])
     click.echo(f"Wrote {output}: edit it, try it with `understudy study simulate {output}`, then serve it.")
+
+
+def _make_material(path: Path, command: str) -> None:
+    if path.exists():
+        return
+    click.echo(f"Making {path}: understudy {command} -o {path}")
+    with redirect_stdout(StringIO()):  # what the command itself says of its chats or sessions
+        root = click.get_current_context().find_root().command
+        root.main([*command.split(), "-o", str(path)], standalone_mode=False)
 
 
 @study.command(short_help="Make links for participants.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 Document = dict[str, Any]
 SHOWN = 50
+EXAMINED = 1000  # lines, by which it is told why none is listed
 LONGEST = 80
 WHOLE = 2_000  # characters of a line that is shown by itself
 COLOURS = {"approved": "green", "rejected": "red", "pending": "yellow"}
@@ -123,6 +124,9 @@ def list_(
             selected = list(opened.find(character, decision, moment, _near(near), limit, title))
         else:
             selected = _most_like(opened, like, limit, character, moment, decision, title)
+        if not selected and (near is not None or like is not None):
+            matching = list(opened.find(character, decision, moment, None, EXAMINED, title))
+            _explain_none(near, matching, store)
         counts = opened.counts(title)
     if as_json:
         named = [{"character": who, "decision": what, "lines": number} for (who, what), number in counts.items()]
@@ -304,6 +308,22 @@ def _near(text: str | None) -> tuple[str, float] | None:
         return metric.strip(), float(bound)
     except ValueError as error:
         raise click.UsageError(f"--near takes a metric and a bound, as in psprob=0.2, not '{text}'") from error
+
+
+def _explain_none(near: str | None, matching: Sequence[StoredUtterance], store: str) -> None:
+    """Raise where lines match, but none has what they were to be put in order by."""
+    from understudy.databases.address import masked
+
+    if not matching:
+        return
+    if near is None:
+        raise InputError("no line that matches has a vector: only approved lines in English have, without --no-vectors")
+    metric, _, bound = near.partition("=")
+    scored = {name for stored in matching for name, score in stored.utterance.scores.items() if score.value is not None}
+    raise InputError(
+        f"no line that matches was scored by {metric.strip()}: they have {', '.join(sorted(scored)) or 'no score'}. "
+        f'Judge them by it first: understudy filter FILE --rule "{metric.strip()}>={bound}" ... --store {masked(store)}'
+    )
 
 
 def _somebody() -> str:

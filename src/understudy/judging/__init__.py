@@ -1,7 +1,7 @@
 """Deciding which lines may be said: rules, the bounds that suit them, and an agent that applies them.
 
 rules = [Rule.parse("psprob>=0.2"), Rule.parse("anachronism<=0")]
-metrics = StoryMetrics((rule.metric for rule in rules), lambda title: [story])
+metrics = StoryMetrics((rule.metric for rule in rules), lambda identity: [story])
 FilteredAgent(agent, rules, metrics)     says the best reply that passes
 """
 

@@ -1,10 +1,10 @@
 """An agent that says only what passes the rules: the best of its candidates that does.
 
-    stories = lambda title: [story for story in opened if story.title == title]
+    stories = lambda identity: [story for story in opened if story.identity == identity]
     FilteredAgent(agent, rules, StoryMetrics((rule.metric for rule in rules), stories))
 
-A rule is judged within a story, which the agent itself cannot see. Where several stories bear the title of the
-persona's, a reply must pass in each of them; where none does, nothing can be judged, and only a neutral line is said.
+A rule is judged within the persona's story, which the agent itself cannot see. Where that is not here, nothing can be
+judged, and only a neutral line is said.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from functools import partial
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
-from understudy.errors import InputError
+from understudy.judging.guard_rules import require_known_metric, rule_metric
 from understudy.judging.rules import Rule, judge
-from understudy.metrics.registry import METRICS, MetricContext
+from understudy.metrics.registry import MetricContext
 from understudy.storyfile import Story
-from understudy.text import did_you_mean
 from understudy.utterances import APPROVED
 from understudy.wording import plain_lines
 
@@ -39,9 +38,7 @@ class StoryMetrics:
     def __init__(self, names: Iterable[str], stories: Callable[[str], Sequence[Story]]) -> None:
         self._names, self._stories = tuple(dict.fromkeys(names)), stories
         for name in self._names:
-            if name not in METRICS:
-                meant = did_you_mean(name, METRICS)
-                raise InputError(f"there is no metric '{name}'{meant}: choose from {', '.join(METRICS)}")
+            require_known_metric(name)
         self._cache = KeyedCache[Mapping[str, Metric]](CACHE_SIZE)
 
     def __call__(self, situation: Situation) -> list[Mapping[str, Metric]]:
@@ -51,14 +48,15 @@ class StoryMetrics:
                 (story, situation),
                 partial(self._create, story, situation),
             )
-            for story in self._stories(situation.persona.story)
+            for story in self._stories(situation.persona.story_identity)
         ]
 
     def _create(self, story: Story, situation: Situation) -> dict[str, Metric]:
         grounds = MetricContext(story, situation)  # not for an author: reasons must not tell of the future
         at_end = situation.persona.moment.is_end
         return {
-            name: _none_at_the_end if name == "anachronism" and at_end else grounds.metric(name) for name in self._names
+            name: _none_at_the_end if name == "anachronism" and at_end else rule_metric(name, story, grounds)
+            for name in self._names
         }
 
 

@@ -98,7 +98,7 @@ def is_guarded(spec: str) -> bool:
 
 
 def load_guarded(spec: str, stories: Stories, candidates: Candidates | None = None) -> GuardedAgent:
-    """The guarded agent of a name. `stories` finds the stories of a title; `candidates` are for old lines."""
+    """The guarded agent of a name. `stories` finds a story by its identity; `candidates` are for old lines."""
     encoder = EncoderAgent(candidates=candidates or own_past)
     old_lines = OldLines(encoder)
     if spec == AUTO:

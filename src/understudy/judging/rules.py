@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from understudy.dialogue import Score
 from understudy.errors import InputError
+from understudy.judging.guard_rules import GUARD_RULES
 from understudy.metrics.statistics import Interval
 from understudy.utterances import APPROVED, PENDING, REJECTED
 
@@ -40,7 +41,7 @@ __all__ = [
     "shares_kept",
 ]
 
-LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying", "contradiction"})
+LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying", "contradiction", *GUARD_RULES})
 """Metrics of which less is better; of all others, more."""
 
 PATTERN = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(>=|<=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*")

@@ -38,6 +38,8 @@ class FilterJob:
     since: Moment
     until: Moment
     file: Path
+    column: str = ""
+    """The column of a table, or key of JSON lines, that was named for the text."""
 
 
 @dataclass
@@ -56,7 +58,15 @@ def run_id(job: FilterJob, rules: Sequence[Rule]) -> str:
         with job.file.open("rb") as file:
             digest.update(file.read(HEAD))
         digest.update(str(job.file.stat().st_size).encode())
-    fields = (job.file.name, job.story, job.character, job.since.dotted, job.until.dotted, *map(str, rules))
+    fields = (
+        *filter(None, [job.column]),
+        job.file.name,
+        job.story,
+        job.character,
+        job.since.dotted,
+        job.until.dotted,
+        *map(str, rules),
+    )
     digest.update("\0".join(fields).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

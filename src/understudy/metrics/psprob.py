@@ -31,11 +31,21 @@ from understudy.lexical.rows import Ints, Reals
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 
-__all__ = ["SetMetric", "Speakers", "persona_accuracy", "personality_classification_accuracy", "psprob", "told_apart"]
+__all__ = [
+    "SetMetric",
+    "Speakers",
+    "persona_accuracy",
+    "personality_classification_accuracy",
+    "psprob",
+    "small_cast_warning",
+    "told_apart",
+]
 
 TELLING = 3  # words named as reasons
 MOST = 12  # personas that have a class of their own
 ENOUGH_LINES = 10  # that one of them must have
+
+FEWEST_TOLD_APART = 4  # fewer are told apart by anything that one of them says
 
 SetMetric = Callable[[Sequence[str] | Lines], Score]
 """Scores a set of lines."""
@@ -161,3 +171,17 @@ def _accuracy(metric: str, speakers: Speakers, name: str) -> SetMetric:
         return Score(metric, float(np.mean(hits)), reason)
 
     return score
+
+
+def small_cast_warning(samples: Samples, name: str) -> str:
+    """Why psprob says little of somebody: few people to be told from, or few lines of their own; else blank."""
+    lines, people = samples.count(name), len(told_apart({who: samples.count(who) for who in samples.names}, name))
+    if people > 1 and people < FEWEST_TOLD_APART:
+        return (
+            f"psprob says little here: it tells {people} people apart, so that any line has {1 / people:.2f} by chance"
+        )
+    if 0 < lines < ENOUGH_LINES:
+        return (
+            f"psprob says little here: {name} has {lines} lines by then, and it takes {ENOUGH_LINES} to be told apart"
+        )
+    return ""

@@ -10,7 +10,7 @@
     kind = "object"
 
 `ask` may be a list of messages that are put in turn, in one conversation. A violation is a `must_not` term in any of
-the answers, or no `must` term in the last one where one is required.
+the answers; the last one must say one of the `must` terms.
 """
 
 from __future__ import annotations
@@ -45,11 +45,17 @@ class Probe:
     """Messages put before `ask` in the same conversation, in turn."""
 
     def violation(self, answer: str, earlier: Sequence[str] = ()) -> str | None:
-        """What is wrong with an answer, or with one of the earlier answers of the conversation; None if nothing is."""
+        """The forbidden term that an answer, or an earlier one of the conversation, says; None if none does."""
         for text in (*earlier, answer):
             for term in self.must_not:
                 if is_said(term, text):
                     return f"says '{term}'"
+        return None
+
+    def fault(self, answer: str, earlier: Sequence[str] = ()) -> str | None:
+        """A violation, or that no required term is said; None where the answer is as it must be."""
+        if violation := self.violation(answer, earlier):
+            return violation
         if self.must and not self.says_required(answer):
             return f"says none of {', '.join(repr(term) for term in self.must)}"
         return None

@@ -21,7 +21,7 @@ from understudy.readers.events import Event, Heading, Reader, Unread
 from understudy.readers.rows import TableRow, row_events
 from understudy.readers.source import HEAD_BYTES, SourceFile
 
-__all__ = ["READER", "table_reader"]
+__all__ = ["READER", "TABLE_SUFFIXES", "table_reader", "table_texts"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SEPARATOR_LINE = "sep="  # a first line by which spreadsheets note the delimiter
@@ -119,10 +119,40 @@ def table_reader(named: Columns | None = None) -> Reader:
     return Reader("csv", recognises, events)
 
 
-def _check(source: SourceFile, sample: _Sample, columns: Columns) -> None:
+def table_texts(source: SourceFile, named: Columns) -> Iterator[str]:
+    """The text of each row of a table that need not say who speaks."""
+    sample = _sample(source.head(), named)
+    if sample is None:  # one column, whose texts may have commas; or nothing below the header
+        lines = _lines(source.head())
+        header = next(csv.reader(lines), []) if len(lines) == 1 else [lines[0].strip().strip('"')]
+        sample = _Sample(TableFormat(",", True), tuple(header), ())
+    columns = sample.columns(named)
+    there = _checked(source, sample, columns)
+    if columns.text is None:
+        raise UnknownFormat(
+            f"is a table, but which column holds the text cannot be told; its columns are {there}. Say it with "
+            "--columns text=NAME",
+            source.path,
+        )
+    others: list[Event] = []
+    for row in _rows(source, sample, columns, others):
+        for other in others:
+            if isinstance(other, Unread):
+                raise source.error(other.reason, other.source.line)
+        others.clear()
+        yield row.cells[columns.text]
+
+
+def _checked(source: SourceFile, sample: _Sample, columns: Columns) -> str:
+    """The columns that a table has, for messages; raises where one that was named is not there."""
     there = ", ".join(name or "(no name)" for name in sample.header[:MOST_NAMES])
     if missing := [column for column in columns.named().values() if column not in sample.header]:
         raise source.error(f"has no column {missing[0]!r}; its columns are {there}: name one of these", 1)
+    return there
+
+
+def _check(source: SourceFile, sample: _Sample, columns: Columns) -> None:
+    there = _checked(source, sample, columns)
     lacking = [kind for kind in ("speaker", "text") if getattr(columns, kind) is None]
     if lacking:
         command = shlex.join(["understudy", "read", source.path.name, "--columns", sample.suggestion(columns)])

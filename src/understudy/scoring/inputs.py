@@ -1,4 +1,7 @@
-"""Lines to score, from text, .jsonl ({"text": ...} each) or Parquet files or stdin, and files split into parts.
+"""Lines to score, from text, JSON lines, tables or Parquet files or stdin, and files split into parts.
+
+A text file has a line each. The text of JSON lines and of a row of a table is the key or column `text`, else one of the
+usual names of it (see `readers.columns`), else the one that is named.
 
 A part says where its lines are and what its file of scores is called; parts come in the order of files and lines. Text
 files are split by counting line ends, Parquet files (lines in a column `text`) by counting rows. No file is ever held
@@ -14,14 +17,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from glob import glob
 from hashlib import blake2b
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from understudy.errors import InputError, MissingExtra
+from understudy.readers.columns import Columns
+from understudy.readers.source import SourceFile
+from understudy.readers.table import TABLE_SUFFIXES, table_texts
 
-__all__ = ["PIECE_LINES", "STOP", "FilePart", "LineSpan", "matching", "parts_of", "pieces", "texts_of"]
+__all__ = ["PIECE_LINES", "STOP", "FilePart", "LineSpan", "is_table", "matching", "parts_of", "pieces", "texts_of"]
+
+JSON_SUFFIXES = (".jsonl", ".ndjson")
 
 PIECE_LINES = 4096
 PIECE_BYTES = 1 << 22
@@ -44,21 +53,42 @@ class LineSpan:
     first: int
 
 
-def pieces(path: Path, span: LineSpan | None = None) -> Iterator[list[str]]:
-    """The lines of a file, or of a span of it, some at a time; `-` is stdin. Every line counts, blank ones too."""
+def pieces(path: Path, span: LineSpan | None = None, text: str | None = None) -> Iterator[list[str]]:
+    """The lines of a file, or of a span of it, some at a time; `-` is stdin. Every line counts, blank ones too.
+
+    `text` names the column of a table, or the key of JSON lines, that holds the text. Tables have no spans.
+    """
     if str(path) == "-":
         yield from _pieces(sys.stdin.buffer, Path("stdin"), None)
+        return
+    if is_table(path) or (text is not None and path.suffix.lower() not in JSON_SUFFIXES):
+        yield from _row_pieces(path, Columns(text=text))
         return
     if path.is_dir():
         raise InputError("is a folder, not a file of lines", path)
     if not path.exists():
         raise InputError("no such file", path)
     with path.open("rb", buffering=1 << 18) as file:
-        yield from _pieces(file, path, span)
+        yield from _pieces(file, path, span, text)
 
 
-def _pieces(file: BinaryIO, path: Path, span: LineSpan | None) -> Iterator[list[str]]:
-    as_json = path.suffix.lower() in (".jsonl", ".ndjson")
+def is_table(path: Path) -> bool:
+    """Is it a table by its name: CSV or TSV?"""
+    return path.suffix.lower() in TABLE_SUFFIXES
+
+
+def _row_pieces(path: Path, named: Columns) -> Iterator[list[str]]:
+    rows = table_texts(SourceFile(path), named)
+    first = next(rows, None)
+    if first is None:
+        raise InputError("has no row below its header: there is no line to score", path)
+    rows = chain((first,), rows)
+    while piece := list(islice(rows, PIECE_LINES)):
+        yield piece
+
+
+def _pieces(file: BinaryIO, path: Path, span: LineSpan | None, key: str | None = None) -> Iterator[list[str]]:
+    as_json = path.suffix.lower() in JSON_SUFFIXES
     piece: list[str] = []
     size = number = 0
     if span is not None:
@@ -69,7 +99,7 @@ def _pieces(file: BinaryIO, path: Path, span: LineSpan | None) -> Iterator[list[
         if len(raw) > LONGEST:
             raise InputError(f"a line of over {LONGEST >> 20} MB: this is not a file of lines", path, number)
         text = _decoded(raw, path, number)
-        piece.append(_text_of(text, path, number) if as_json else text)
+        piece.append(_text_of(text, path, number, key) if as_json else text)
         size += len(raw)
         if len(piece) == PIECE_LINES or size >= PIECE_BYTES:
             yield piece
@@ -93,14 +123,21 @@ def _decoded(raw: bytes, path: Path, number: int) -> str:
         raise InputError("is not UTF-8: convert it first, as with iconv -f SHIFT_JIS -t UTF-8", path, number) from error
 
 
-def _text_of(line: str, path: Path, number: int) -> str:
+def _text_of(line: str, path: Path, number: int, key: str | None) -> str:
     try:
         document = json.loads(line)
     except ValueError as error:
         raise InputError(f"is not JSON ({error})", path, number) from error
-    if not isinstance(document, dict) or not isinstance(document.get("text"), str):
+    if not isinstance(document, dict):
         raise InputError('is not an object with a text: {"text": "..."}', path, number)
-    text = str(document["text"])
+    if key is None:
+        key = TEXT if TEXT in document else Columns().completed(document).text or TEXT
+    if not isinstance(document.get(key), str):
+        there = ", ".join(map(repr, document)) or "nothing"
+        raise InputError(
+            f"is not an object with a text in '{key}', but has {there[:200]}: say --columns text=NAME", path, number
+        )
+    text = str(document[key])
     if "\0" in text:
         raise InputError("has a NUL character in its text: clean the file first", path, number)
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
@@ -168,6 +205,9 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _line_spans(path: Path) -> Iterator[LineSpan]:
+    if is_table(path):  # a quoted cell may run over lines, so that it is read from its beginning
+        yield LineSpan(0, path.stat().st_size, 1)
+        return
     start = offset = since = 0
     first = 1
     with path.open("rb") as file:

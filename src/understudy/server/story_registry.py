@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -60,6 +60,7 @@ class StoryRegistry:
 
     def __init__(self, stories: Mapping[str, Story]) -> None:
         self._stories = dict(stories)
+        self._names = {story.identity: name for name, story in stories.items()}
         self._characters: OrderedDict[CacheKey, ServedCharacter] = OrderedDict()
         self._lock = Lock()
 
@@ -72,6 +73,24 @@ class StoryRegistry:
             raise UnknownStory(f"there is no story '{name[:80]}' here; there is {', '.join(self._stories) or 'none'}")
         return story
 
+    def labels(self) -> dict[str, str]:
+        """What each story is called on a page: its title, with its name where others have the same title."""
+        stories = self._stories
+        titles = Counter(story.title for story in stories.values())
+        return {
+            name: story.title if titles[story.title] == 1 else f"{story.title} ({name})"
+            for name, story in stories.items()
+        }
+
+    def identified(self, identity: str) -> list[Story]:
+        """The story of an identity; the newer reading that has replaced it while a reply was being written."""
+        stories = self._stories
+        for story in stories.values():
+            if story.identity == identity:
+                return [story]
+        newer = stories.get(self._names.get(identity, ""))
+        return [] if newer is None else [newer]
+
     def moment(self, story: str, moment: str) -> Moment:
         return self.story(story).moment(moment)
 
@@ -79,6 +98,7 @@ class StoryRegistry:
         """Add a story, or replace it by a newer reading of it."""
         with self._lock:
             self._stories = {**self._stories, name: story}
+            self._names[story.identity] = name
             self._characters.clear()
 
     def remove(self, name: str) -> None:

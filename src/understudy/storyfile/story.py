@@ -71,6 +71,8 @@ class Story:
         about: dict[str, str] = dict(self._db.rows("SELECT key, value FROM about"))
         self.path = path
         self._stamp = None if path is None else _stamp(path)
+        self.identity = address if self._stamp is None else f"{address} {self._stamp}"
+        """Tells one story from another, as a title cannot: a revised draft has the title of the one before."""
         self.title: str = about["title"]
         self.language: str = about["language"]
         self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))

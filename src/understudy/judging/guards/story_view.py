@@ -36,7 +36,7 @@ VOICE = "voice"
 BESIDE = 2  # lines on either side of one that tells a secret
 
 Stories = Callable[[str], Sequence[Story]]
-"""The stories of a title; several may bear it."""
+"""The stories of a `Story.identity`: none where it is not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ def _is_same(first: Fact, second: Fact) -> bool:
 
 
 class StoryViews:
-    """Views of the stories that a situation may be of, made once for each character, moment and listener."""
+    """Views of the story that a situation is of, made once for each character, moment and listener."""
 
     def __init__(self, stories: Stories) -> None:
         self._stories = stories
@@ -321,7 +321,7 @@ class StoryViews:
                 story,
                 lambda story=story: StoryView(story, situation),  # type: ignore[misc]
             )
-            for story in self._stories(persona.story)
+            for story in self._stories(persona.story_identity)
         ]
 
     def own_names(self, situation: Situation) -> tuple[str, ...]:

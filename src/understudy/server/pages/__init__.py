@@ -50,7 +50,7 @@ def page(
     context = context_of(request)
     common = {
         "request": request, "view": view, "story": story, "at": at, "who": who,
-        "stories": {name: served.title for name, served in context.stories},
+        "stories": context.stories.labels(),
         "reviewing": context.utterances is not None,
     }  # fmt: skip
     return HTMLResponse(_templates().get_template(template).render(**common, **values), status)

@@ -64,14 +64,14 @@ class StoryCard:
     upload: Upload | None
 
 
-def _card(name: str, story: Story, uploads: Mapping[str, Upload]) -> StoryCard:
+def _card(name: str, story: Story, label: str, uploads: Mapping[str, Upload]) -> StoryCard:
     scenes, lines = story.count()
     moment = requested_moment(story, None)
     in_order = tones(story, moment)
     met = [(shown, in_order[shown]) for shown, _ in speakers_before(story, moment)]
     return StoryCard(
         name,
-        story.title,
+        label,
         LANGUAGES.get(story.language, story.language),
         scenes,
         lines,
@@ -105,7 +105,11 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
     context = context_of(request)
     uploads = await all_uploads(context.uploads)
     by_story = {upload.story: upload for upload in uploads if upload.story is not None}
-    cards = [await to_thread.run_sync(_card, name, story, by_story) for name, story in context.stories]
+    labels = context.stories.labels()
+    cards = [
+        await to_thread.run_sync(_card, name, story, labels.get(name, story.title), by_story)
+        for name, story in context.stories
+    ]
     return page(
         request,
         "stories.html",

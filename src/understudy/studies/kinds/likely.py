@@ -58,19 +58,19 @@ seed = 0
 
 [material]
 story = "demo"              # a story file or folder, or demo
-character = "Zita"
 at = "end"                  # the moment of the story
-lines = "lines.txt"         # a line each, or: what was said to them<TAB>their reply
-# novel = "12.json"         # for `bench voice --data DIR`: the file of DIR that has the character's own lines
-#                             (default: the story's lines, written beside the results)
-# Or, instead of `character` and `lines`, what agents reply:
-# characters = ["Zita", "Benedek"]
-# questions = "probes.toml"   # or "story" (its own lines), messages.txt (a message a line)
-# agents = ["encoder", "tfidf"]
-# own = true                # the story's own replies are judged too (questions = "story")
-# limit = 30                # a sample of so many questions
+characters = ["Zita"]       # who is asked
+questions = "story"         # its own lines; or probes.toml, or messages.txt (a message a line)
+agents = ["encoder", "tfidf"]  # whose replies are judged
+own = true                  # the story's own replies are judged too (questions = "story")
+limit = 10                  # a sample of so many questions
 # turns = 2                 # questions = "story": at least so much was said before
 # facing = "Benedek"        # of messages: who puts them
+# Or, instead of characters, questions, agents, own and limit, lines of a file:
+# character = "Zita"
+# lines = "lines.txt"       # a line each, or: what was said to them<TAB>their reply
+# novel = "12.json"         # for `bench voice --data DIR`: the file of DIR that has the character's own lines
+#                             (default: the story's lines, written beside the results)
 """
 
 
