@@ -63,6 +63,20 @@ def test_no_route_tells_a_true_name_not_even_of_who_is_in_on_it(story: Story, tm
         assert any(FALSE in answer.text for answer in answers)
 
 
+def test_who_has_only_been_spoken_of_is_asked_for_by_the_name_that_was_said(tmp_path: Path) -> None:
+    demo = read("demo")
+
+    async def asked() -> list[int]:
+        with AppContext.open(StoryRegistry({"demo": demo}), agent_named("tfidf"), tmp_path) as context:
+            transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                course = "/api/stories/demo/characters/Zita/course.svg"
+                names = ("Commissary Sool", "Ottoline Sool", "Ottoline", MADE_UP)
+                return [(await client.get(course, params={"at": "2.1", "to": name})).status_code for name in names]
+
+    assert asyncio.run(asked()) == [200, 404, 404, 404]
+
+
 def test_who_never_drops_a_false_name_keeps_it_at_the_end(story: Story, tmp_path: Path) -> None:
     answers = walked(story, tmp_path, "end", ["Countess Halm", TRUE])
     at_the_end = [answer for answer in answers if "{story}" in answer.template or "/v1" in answer.template]
