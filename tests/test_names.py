@@ -73,10 +73,46 @@ def test_who_pretends_to_be_somebody_is_not_given_away_by_a_question_which_of_th
 def test_text_is_shown_under_false_names(story: Story) -> None:
     names = shown_names_at(story, story.moment("1.2"))
     assert names.of(TRUE) == FALSE and names.of("Ann Archer") == "Ann Archer"
-    assert names.in_text(f"I am {TRUE}, of the {TRUE}shire.") == f"I am {FALSE}, of the {TRUE}shire."
+    assert names.in_text(f"I am {TRUE}, of the Vaneshire.") == f"I am {FALSE}, of the Vaneshire."
     told = shown_names_at(story, story.moment(UNMASKED))
     assert told.called == {"Bea Moor": "Countess Halm"}
     assert told.in_text(TRUE) == TRUE
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("Good day, Mr Vane.", "Good day, Mr Lodger."),
+        ("RODERICK! Vane's hat.", "SILAS! Lodger's hat."),
+        ("The Duke came. So the Duke it is.", "Silas Lodger came. So Silas Lodger it is."),
+        ("Mr Lodger and Silas", "Mr Lodger and Silas"),
+        ("A weathervane, the Vanes, Vaneless", "A weathervane, the Vanes, Vaneless"),
+    ],
+)
+def test_what_else_gives_somebody_away_is_replaced_as_the_full_name_is(story: Story, said: str, shown: str) -> None:
+    assert shown_names_at(story, story.moment("1.2")).in_text(said) == shown
+
+
+def test_a_name_that_others_have_as_well_gives_nobody_away(tmp_path: Path) -> None:
+    cast = """
+[[character]]
+name = "Anton Reuss"
+aliases = ["Anton"]
+
+[[character]]
+name = "Danilo Reuss"
+aliases = ["Reuss", "Danilo", "Hand of the North"]
+
+[[fact]]
+who = "Danilo Reuss"
+attribute = "goes by"
+value = "Benedek"
+from = "1.1"
+"""
+    story = told(tmp_path, cast, "ANTON: Here.\nDANILO: There.\n")
+    names = shown_names_at(story, story.moment("1.1.2"))
+    assert names.in_text("Anton Reuss, Danilo Reuss, Danilo; Reuss?") == "Anton Reuss, Benedek, Benedek; Reuss?"
+    assert names.in_text("The Hand of the North") == "The Benedek"
 
 
 def test_the_demo_shows_a_false_name_until_it_is_known_to_all() -> None:

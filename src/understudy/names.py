@@ -61,7 +61,7 @@ class ShownNames:
     called: Mapping[str, str]
     """What people are called, by their own names, where it is another."""
     in_text: Callable[[str], str]
-    """A text with false names in the place of true ones, where these stand whole."""
+    """A text with false names in the place of true ones, and of what else gives their owners away."""
 
     def of(self, name: str) -> str:
         return self.called.get(name, name)
@@ -81,14 +81,33 @@ def shown_names_at(story: Story, at: Moment) -> ShownNames:
     false, called = false_names_at(story, at), shown_names(story, at)
     if not false:
         return ShownNames(called, str)
-    longer_names = [
-        name
-        for member in story.cast()
-        if member.character.name not in false
-        for name in (member.character.name, *member.character.aliases)
-        if any(true in name for true in false)
-    ]
-    return ShownNames(called, NameReplacer(false, longer_names))
+    cast = [member.character for member in story.cast()]
+    others = {name for who in cast if who.name not in false for name in (who.name, *who.aliases)}
+    hidden: dict[str, str] = {}
+    for who in cast:
+        if who.name in false:
+            hidden |= _stand_ins(who, false[who.name])
+    taken = {part for name in others for part in (name, *name.split())}
+    hidden = {name: shown for name, shown in hidden.items() if name in false or name not in taken}
+    longer_names = [name for name in others if any(true in name for true in hidden)]
+    return ShownNames(called, NameReplacer(hidden, longer_names))
+
+
+def _stand_ins(character: Character, false: str) -> dict[str, str]:
+    """For every name that gives somebody away, what stands in its place: 'Mr Vane' as 'Mr Lodger', others in full."""
+    own, new = character.name.split(), false.split()
+    parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in TITLES]
+    by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
+    names: dict[str, str] = {}
+    for name in dict.fromkeys((character.name, *character.aliases, *parts)):
+        words = [word for word in name.split() if fold(word) not in TITLES]
+        if not words or _is_part(name, false):
+            continue
+        renamed = [by_word.get(word, word) for word in name.split()] if set(words) <= by_word.keys() else new
+        names[name] = false if name == character.name else " ".join(dict.fromkeys(renamed))
+        if name[0].islower():
+            names[name[0].upper() + name[1:]] = names[name]
+    return names
 
 
 def spoken_of(story: Story, at: Moment) -> dict[str, str]:
