@@ -21,6 +21,7 @@ from understudy.persona import (
     acquaintances_of,
     false_names,
     must_be_alive,
+    names_known_to,
     other_at,
     persona_at,
     secrets_at,
@@ -327,7 +328,7 @@ def situation_at(
         raise StoryError(f"{facing} cannot stand before themselves: name somebody else")
     if faced is not None:
         must_be_alive(story.facts(faced), faced, at)
-    user = stranger.name if stranger else "" if faced is None else false_names(story, who, at).get(faced, faced)
+    user = stranger.name if stranger else "" if faced is None else names_known_to(story, who, at).get(faced, faced)
     persona = persona_at(story, who, at, before=[*company, *([faced] if faced else [])], user=user)
     if not setting:  # where a card says that the talk takes place
         setting = fill_macros(story.card_texts(who).scenario, "", user, story.language)

@@ -2,6 +2,9 @@
 
     somebody can be named   iff  they are born, and were in a scene before the moment or are there when the story begins
     a false name holds      as   every fact does (`holding_at`): while it does, it and its parts are all a reader knows
+    another name is known   iff  it is not said for the first time after the moment (and after the first scene), or a
+                                 profile or a public fact tells it
+    who has only been spoken of is known by the name that was said
 
 To a *reader*, who has come as far as the moment and no further, a true name is then as unknown as one that is made up,
 and so is a false name that is only taken later. A name that several people share is looked up among those who can be
@@ -12,12 +15,13 @@ library every name finds its owner, but an error tells only of those who can be 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Fact, Moment, holding_at
 from understudy.storyfile import Story
 from understudy.storyfile.name_finder import TITLES, UNSPACED, NameReplacer
+from understudy.storyfile.people import SpokenNames
 from understudy.text import did_you_mean, fold
 
 __all__ = [
@@ -26,10 +30,12 @@ __all__ = [
     "ShownNames",
     "ambiguity",
     "character_at",
+    "false_names_at",
     "people_at",
     "people_called",
     "shown_names",
     "shown_names_at",
+    "spoken_of",
 ]
 
 GOES_BY = "goes by"
@@ -52,32 +58,75 @@ class Person:
 class ShownNames:
     """The names that people are shown by at a moment, wherever a reader comes across them."""
 
-    false: Mapping[str, str]
-    """The false names that hold, by the true ones."""
+    called: Mapping[str, str]
+    """What people are called, by their own names, where it is another."""
     in_text: Callable[[str], str]
-    """A text with false names in the place of true ones, where these stand whole."""
+    """A text with false names in the place of true ones, and of what else gives their owners away."""
 
     def of(self, name: str) -> str:
-        return self.false.get(name, name)
+        return self.called.get(name, name)
 
 
-def shown_names(story: Story, at: Moment) -> dict[str, str]:
+def false_names_at(story: Story, at: Moment) -> dict[str, str]:
     """The false names that hold at a moment, by the true ones."""
     return _false_names(story.facts(), _begun(story, at))
 
 
+def shown_names(story: Story, at: Moment) -> dict[str, str]:
+    """What people are called at a moment, by their own names, where it is another name or a part of it."""
+    return {**spoken_of(story, at), **false_names_at(story, at)}
+
+
 def shown_names_at(story: Story, at: Moment) -> ShownNames:
-    false = shown_names(story, at)
+    false, called = false_names_at(story, at), shown_names(story, at)
     if not false:
-        return ShownNames(false, str)
-    longer_names = [
-        name
-        for member in story.cast()
-        if member.character.name not in false
-        for name in (member.character.name, *member.character.aliases)
-        if any(true in name for true in false)
-    ]
-    return ShownNames(false, NameReplacer(false, longer_names))
+        return ShownNames(called, str)
+    cast = [member.character for member in story.cast()]
+    others = {name for who in cast if who.name not in false for name in (who.name, *who.aliases)}
+    hidden: dict[str, str] = {}
+    for who in cast:
+        if who.name in false:
+            hidden |= _stand_ins(who, false[who.name])
+    taken = {part for name in others for part in (name, *name.split())}
+    hidden = {name: shown for name, shown in hidden.items() if name in false or name not in taken}
+    longer_names = [name for name in others if any(true in name for true in hidden)]
+    return ShownNames(called, NameReplacer(hidden, longer_names))
+
+
+def _stand_ins(character: Character, false: str) -> dict[str, str]:
+    """For every name that gives somebody away, what stands in its place: 'Mr Vane' as 'Mr Lodger', others in full."""
+    own, new = character.name.split(), false.split()
+    parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in TITLES]
+    by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
+    names: dict[str, str] = {}
+    for name in dict.fromkeys((character.name, *character.aliases, *parts)):
+        words = [word for word in name.split() if fold(word) not in TITLES]
+        if not words or _is_part(name, false):
+            continue
+        renamed = [by_word.get(word, word) for word in name.split()] if set(words) <= by_word.keys() else new
+        names[name] = false if name == character.name else " ".join(dict.fromkeys(renamed))
+        if name[0].islower():
+            names[name[0].upper() + name[1:]] = names[name]
+    return names
+
+
+def spoken_of(story: Story, at: Moment) -> dict[str, str]:
+    """What those are called, by their own names, who have not been seen by a moment and were not named in full.
+
+    What is known of others by then, as whose child somebody is, may name them as well.
+    """
+    if at.is_end:
+        return {}
+    seen = story.seen_before(at)
+    called: dict[str, str] = {}
+    for who, names in story.spoken_names(at).items():
+        if names.before and who not in seen and not any(_is_part(who, name) for name in names.before):
+            called[who] = max(names.before, key=lambda name: (_shared_words(name, who), len(name), name))
+    if not called:
+        return called
+    known = [value for fact in story.facts() if fact.since <= at for value in fact.values]
+    known += [text for member in story.cast() if member.character.name in seen for text in member.character.profile]
+    return {who: name for who, name in called.items() if not any(who in text for text in known)}
 
 
 def people_at(story: Story, at: Moment) -> list[Person]:
@@ -86,12 +135,20 @@ def people_at(story: Story, at: Moment) -> list[Person]:
     seen = story.seen_before(at) - _unborn(facts, at)
     at = _begun(story, at)
     false = _false_names(facts, at)
+    spoken = story.spoken_names(max(at, story.opening_end()))
     later: dict[str, list[str]] = {}
+    public: dict[str, list[str]] = {}
     for fact in facts:
         if fact.attribute == GOES_BY and fact.since > at:
             later.setdefault(fact.who, []).extend(fact.values)
+        if fact.since <= at and fact.known_to is None:
+            public.setdefault(fact.who, []).extend(fact.values)
     return [
-        _person(member.character, false.get(member.character.name), later.get(member.character.name, ()))
+        _person(
+            _as_told(member.character, spoken.get(member.character.name), public.get(member.character.name, ())),
+            false.get(member.character.name),
+            later.get(member.character.name, ()),
+        )
         for member in story.cast()
         if member.character.name in seen
     ]
@@ -171,6 +228,21 @@ def _false_names(facts: Iterable[Fact], at: Moment) -> dict[str, str]:
     return {fact.who: fact.values[0] for fact in holding_at((f for f in facts if f.attribute == GOES_BY), at)}
 
 
+def _as_told(character: Character, names: SpokenNames | None, public: Sequence[str]) -> Character:
+    """Without the aliases that the text has only later, and that nothing else tells."""
+    if names is None or not names.later:
+        return character
+    known = (character.name, *names.before)
+    aliases = (
+        alias
+        for alias in character.aliases
+        if not any(_is_part(alias, name) for name in names.later)
+        or any(_is_part(alias, name) for name in known)
+        or any(alias in text for text in (*character.profile, *public))
+    )
+    return replace(character, aliases=tuple(aliases))
+
+
 def _person(character: Character, false: str | None, later: Sequence[str]) -> Person:
     if false is not None:
         aliases = [alias for alias in character.aliases if _is_part(alias, false) and alias != false]
@@ -181,6 +253,10 @@ def _person(character: Character, false: str | None, later: Sequence[str]) -> Pe
         if _is_part(alias, character.name) or not any(_is_part(alias, taken) for taken in later)
     ]
     return Person(character.name, character.name, (character.name, *aliases))
+
+
+def _shared_words(name: str, other: str) -> int:
+    return len({fold(word) for word in name.split()} & {fold(word) for word in other.split()})
 
 
 def _is_part(alias: str, name: str) -> bool:

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from understudy.errors import Dead, Unborn
 from understudy.macros import fill_macros
-from understudy.names import character_at, people_at, shown_names
+from understudy.names import character_at, false_names_at, people_at, spoken_of
 from understudy.story import (
     PROFILE,
     SECRET,
@@ -52,6 +52,7 @@ __all__ = [
     "false_names",
     "felt_towards",
     "must_be_alive",
+    "names_known_to",
     "other_at",
     "own_facts",
     "persona_at",
@@ -173,10 +174,11 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
     must_be_alive(story.facts(character.name), character.name, at)
     holding = own_facts(story, character.name, at)
     shown_as = false_names(story, character.name, at)
+    called = names_known_to(story, character.name, at)
     _, known = story.acquaintances(character.name, at)
     facing = known | {character_at(story, other, at).name for other in before}
     ties = tuple(
-        replace(tie, to=shown_as.get(tie.to, tie.to), until=None, source=None)
+        replace(tie, to=called.get(tie.to, tie.to), until=None, source=None)
         for tie in holding_at(witnessed(story, story.relations(of=character.name), character.name, at), at)
         if tie.to in facing
     )
@@ -252,7 +254,7 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
     """Somebody as a persona sees them: under the name it knows, with what it can tell or has been told of them."""
     at = seen_by.moment
     other = character_at(story, name, at)
-    shown = false_names(story, seen_by.name, at).get(other.name, other.name)
+    shown = names_known_to(story, seen_by.name, at).get(other.name, other.name)
     facts = facts_known_of(story, other.name, seen_by)
     return Other(
         shown,
@@ -352,5 +354,11 @@ def false_names(story: Story, viewer: str | None, at: Moment) -> dict[str, str]:
     ties = story.relations(of=viewer) if viewer else ()
     confided = {tie.to for tie in holding_at(ties, at) if tie.kind == "confidant"}
     return {
-        owner: shown for owner, shown in shown_names(story, at).items() if owner != viewer and owner not in confided
+        owner: shown for owner, shown in false_names_at(story, at).items() if owner != viewer and owner not in confided
     }
+
+
+def names_known_to(story: Story, viewer: str, at: Moment) -> dict[str, str]:
+    """True name -> the name the viewer knows: the false one, or of somebody only spoken of so far, what was said."""
+    called = {who: name for who, name in spoken_of(story, at).items() if who != viewer}
+    return {**called, **false_names(story, viewer, at)}

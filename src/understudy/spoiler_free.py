@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from understudy.persona import Persona, false_names, witnessed
+from understudy.persona import Persona, names_known_to, witnessed
 from understudy.story import Moment, Relation, Scene, holding_at
 from understudy.storyfile import Story
 
@@ -75,7 +75,7 @@ def _heading(position: Moment, headings: list[tuple[Moment, str]], moment: Momen
 def courses_so_far(story: Story, persona: Persona, kind: str = "affection") -> dict[str, Course]:
     """The levels of a kind of tie up to the persona's moment, by the names the persona knows the others by."""
     shown = {tie.to for tie in persona.relations if tie.kind == kind}
-    names = false_names(story, persona.name, persona.moment)
+    names = names_known_to(story, persona.name, persona.moment)
     ties: dict[str, list[Relation]] = {}
     for tie in witnessed(story, story.relations(of=persona.name), persona.name, persona.moment):
         name = names.get(tie.to, tie.to)

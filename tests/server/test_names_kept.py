@@ -12,6 +12,7 @@ import pytest
 
 from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
 from understudy.agents import agent_named
+from understudy.judging.loading import is_guarded, load_guarded
 from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
@@ -63,6 +64,37 @@ def test_no_route_tells_a_true_name_not_even_of_who_is_in_on_it(story: Story, tm
         assert any(FALSE in answer.text for answer in answers)
 
 
+def test_who_has_only_been_spoken_of_is_asked_for_by_the_name_that_was_said(tmp_path: Path) -> None:
+    demo = read("demo")
+
+    async def asked() -> list[int]:
+        with AppContext.open(StoryRegistry({"demo": demo}), agent_named("tfidf"), tmp_path) as context:
+            transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+                course = "/api/stories/demo/characters/Zita/course.svg"
+                names = ("Commissary Sool", "Ottoline Sool", "Ottoline", MADE_UP)
+                return [(await client.get(course, params={"at": "2.1", "to": name})).status_code for name in names]
+
+    assert asyncio.run(asked()) == [200, 404, 404, 404]
+
+
+@pytest.mark.parametrize("agent", ["encoder", "tfidf", "guarded"])
+def test_no_reply_or_candidate_has_a_part_of_a_true_name(tmp_path: Path, agent: str) -> None:
+    asked = [
+        ("Silvan Prett", "What would you like, a dry chair?"),
+        ("Silvan Prett", "Who is the man with the hatbox? What is his right name?"),
+        ("Gudrun Haake", "Should he keep that glove on and quit making eyes?"),
+        ("Aurel Benedek", "What is your name, your true one?"),
+    ]
+    requests = [
+        ("POST", "/api/replies", {"story": "demo", "character": who, "at": "2.4", "facing": "Zita", "message": text})
+        for who, text in asked
+    ]
+    for answer in send(read("demo"), tmp_path, *requests, agent=agent):
+        assert answer.status_code == 200
+        assert not re.search(r"Reuss|Danilo|REUSS", answer.text), answer.text
+
+
 def test_who_never_drops_a_false_name_keeps_it_at_the_end(story: Story, tmp_path: Path) -> None:
     answers = walked(story, tmp_path, "end", ["Countess Halm", TRUE])
     at_the_end = [answer for answer in answers if "{story}" in answer.template or "/v1" in answer.template]
@@ -75,17 +107,20 @@ def test_once_the_story_has_told_the_true_name_is_shown(story: Story, tmp_path: 
     assert any(TRUE in answer.text for answer in answers if answer.status == 200)
 
 
-def send(story: Story, folder: Path, *requests: tuple[str, str, object]) -> list[httpx.Response]:
+def send(story: Story, folder: Path, *requests: tuple[str, str, object], agent: str = "tfidf") -> list[httpx.Response]:
     """The responses to requests in order; `{chat}` is the id of the chat that the first of them created."""
 
     async def send_all() -> list[httpx.Response]:
-        with AppContext.open(StoryRegistry({"masks": story}), agent_named("tfidf"), folder) as context:
+        name = "demo" if story.title == "A Clean Bill" else "masks"
+        stories = StoryRegistry({name: story})
+        answering = load_guarded(agent, lambda _: [story]) if is_guarded(agent) else agent_named(agent)
+        with AppContext.open(stories, answering, folder) as context:
             context.chats.pace_s = 0
             transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 answers: list[httpx.Response] = []
                 for method, path, body in requests:
-                    chat = answers[0].json()["id"] if answers else ""
+                    chat = answers[0].json().get("id", "") if answers else ""
                     answers.append(await client.request(method, path.format(chat=chat), json=body))
                 return answers
 

@@ -46,6 +46,15 @@ def test_names_are_found_as_people_say_them(text: str, named: set[int]) -> None:
     assert set(FINDER.find(text)) == named
 
 
+def test_it_tells_which_name_of_the_cast_was_said() -> None:
+    assert list(FINDER.find_names("INES, ask Tobias Rook, Tob's brother, for Mr. Geller.")) == [
+        (INES, "Ines"),
+        (TOBIAS, "Tobias Rook"),
+        (TOBIAS, "Tob"),
+        (JACK, "Mr. Geller"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "renamed"),
     [

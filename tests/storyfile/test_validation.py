@@ -15,6 +15,7 @@ from reading import damage
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.readers import EMBEDDED, read
+from understudy.story import Moment
 from understudy.storyfile import CardRecord, Story, is_story_file, validate_story_file
 from understudy.storyfile.database import address_of
 
@@ -173,8 +174,8 @@ def test_damage_is_refused_or_harmless(made: Path, data: st.DataObject) -> None:
         validate_story_file(harmed)
 
 
-def test_a_file_from_before_there_were_cards_and_terms_is_still_read(made: Path) -> None:
-    for table in ("cards", "lore", "spans", "attributions"):
+def test_a_file_from_before_there_were_cards_terms_and_names_is_still_read(made: Path) -> None:
+    for table in ("cards", "lore", "spans", "attributions", "names"):
         changed(made, f"DROP TABLE {table}")
     changed(made, "ALTER TABLE relations DROP COLUMN term")
     changed(made, "DELETE FROM migrations WHERE number > 2")
@@ -184,3 +185,4 @@ def test_a_file_from_before_there_were_cards_and_terms_is_still_read(made: Path)
     assert (story.card(name), story.picture(name)) == (None, None)
     assert list(story.spans()) == []
     assert {tie.term for tie in story.relations()} == {""}
+    assert story.spoken_names(Moment.end()) == {}

@@ -150,7 +150,7 @@ def scene_as_shown(story: Story, scene: Scene, moment: Moment, names: ShownNames
 
 
 def reply_as_shown(reply: Reply, names: ShownNames) -> Reply:
-    if not names.false:
+    if not names.called:
         return reply
     return replace(
         reply,
@@ -161,7 +161,7 @@ def reply_as_shown(reply: Reply, names: ShownNames) -> Reply:
 
 
 def situation_as_shown(situation: Situation, names: ShownNames) -> Situation:
-    if not names.false:
+    if not names.called:
         return situation
     language = situation.persona.language
     return replace(
@@ -174,7 +174,7 @@ def situation_as_shown(situation: Situation, names: ShownNames) -> Situation:
 
 
 def persona_as_shown(persona: Persona, names: ShownNames) -> Persona:
-    if not names.false:
+    if not names.called:
         return persona
     return replace(
         persona,
@@ -240,5 +240,5 @@ def _scene(scene: Scene, names: ShownNames) -> Scene:
 
 
 def _line(line: Line, names: ShownNames) -> Line:
-    shown = None if line.speaker is None else names.false.get(line.speaker)
+    shown = None if line.speaker is None else names.called.get(line.speaker)
     return line if shown is None else replace(line, speaker=shown)

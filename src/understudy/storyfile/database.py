@@ -30,7 +30,9 @@ from understudy.story import Moment
 __all__ = [
     "APPLICATION",
     "MIGRATIONS",
+    "NAMES_VERSION",
     "OLDEST",
+    "Row",
     "SharedConnection",
     "StepBudget",
     "address_of",
@@ -128,8 +130,18 @@ MIGRATIONS = [
         ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT '';
         """,
     ),
+    (
+        6,
+        "names",
+        """
+        CREATE TABLE names (
+            character INTEGER NOT NULL REFERENCES characters, name TEXT NOT NULL, line INTEGER NOT NULL,
+            PRIMARY KEY (character, name)) WITHOUT ROWID;
+        """,
+    ),
 ]
-OLDEST = 2  # the first whose files can still be read; they have no cards, no spans and no words for ties
+NAMES_VERSION = 6
+OLDEST = 2  # the first whose files can still be read; they have no cards, spans, words for ties, nor names by lines
 
 
 def migrate(connection: sqlite3.Connection, upto: int | None = None) -> None:

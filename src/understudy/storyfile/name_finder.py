@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import NamedTuple
 
-__all__ = ["TITLES", "UNSPACED", "NameFinder", "NameReplacer"]
+__all__ = ["TITLES", "UNSPACED", "HeardName", "NameFinder", "NameReplacer"]
 
 TOKEN = re.compile(r"[^\W_]+(?:[’'][^\W_]+)*")
 BEGINNING = re.compile(r"(?<![^\W_])[^\W_a-z][^\W_]*(?:[’'][^\W_]+)*")  # a token that may begin a name
@@ -16,6 +17,13 @@ KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
 SPACED = f"[^\\W_{RUN_ON}{KATAKANA}]"  # letters and digits of scripts that set words apart
 POSSESSIVE = ("'s", "’s")
 TITLES = frozenset("mr mrs ms miss dr doctor sir lady lord captain the old young little uncle aunt".split())
+
+
+class HeardName(NamedTuple):
+    """Who was named, and how."""
+
+    character: int
+    name: str
 
 
 class NameFinder:
@@ -38,16 +46,17 @@ class NameFinder:
         for part, who in parts.items():
             owners.setdefault(part, who)  # a name that stands on its own, shared or not, wins over a part of one
         owners = {name: who for name, who in owners.items() if len(who) == 1}
-        self._by_token: dict[str, list[tuple[tuple[str, ...], int]]] = {}
-        self._unspaced: dict[str, int] = {}
+        self._by_token: dict[str, list[tuple[tuple[str, ...], HeardName]]] = {}
+        self._unspaced: dict[str, HeardName] = {}
         for name, who in owners.items():
+            heard = HeardName(next(iter(who)), name)
             if UNSPACED.search(name):
-                self._unspaced[name] = next(iter(who))
+                self._unspaced[name] = heard
                 continue
             for form in {name, name.upper()}:
                 tokens = TOKEN.findall(form)
                 if tokens and not tokens[0].islower():
-                    self._by_token.setdefault(tokens[0], []).append((tuple(tokens), next(iter(who))))
+                    self._by_token.setdefault(tokens[0], []).append((tuple(tokens), heard))
         self._beginnings = {token + ending for token in self._by_token for ending in ("", *POSSESSIVE)}
         for entries in self._by_token.values():
             entries.sort(key=lambda entry: -len(entry[0]))
@@ -55,6 +64,10 @@ class NameFinder:
 
     def find(self, text: str) -> Iterator[int]:
         """The characters named in a text, each as often as named. The longest name at a place wins."""
+        return (heard.character for heard in self.find_names(text))
+
+    def find_names(self, text: str) -> Iterator[HeardName]:
+        """The same with the name of the cast, or the part of it, that stands in the text."""
         if self._unspaced:
             for match in self._unspaced_pattern.finditer(text):
                 yield self._unspaced[match[0]]
@@ -64,14 +77,14 @@ class NameFinder:
         for match in BEGINNING.finditer(text):
             if match.start() < end:
                 continue
-            for name, character in self._by_token.get(_bare(match[0]), ()):
+            for name, heard in self._by_token.get(_bare(match[0]), ()):
                 if len(name) == 1:
-                    yield character
+                    yield heard
                     end = match.end()
                     break
                 tokens = list(islice(TOKEN.finditer(text, match.start()), len(name)))
                 if tuple(_bare(token[0]) for token in tokens) == name:
-                    yield character
+                    yield heard
                     end = tokens[-1].end()
                     break
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from understudy.errors import UnknownCharacter
 from understudy.story import Character, Moment
-from understudy.storyfile.database import SharedConnection, unpack
+from understudy.storyfile.database import Row, SharedConnection, unpack
 from understudy.text import did_you_mean, fold
 
-__all__ = ["CastMember", "People"]
+__all__ = ["CastMember", "People", "SpokenNames"]
 
 FIRST_AND_LAST = "first_scene.moment, first_line.number, last_scene.moment, last_line.number"
 THEIR_LINES = """
@@ -32,11 +32,20 @@ class CastMember:
     last: Moment | None
 
 
+@dataclass(frozen=True, slots=True)
+class SpokenNames:
+    """The names of a character, or parts of them, that stand in the text before a moment, and only after it."""
+
+    before: tuple[str, ...]
+    later: tuple[str, ...]
+
+
 class People:
     """The characters of a story file, by their numbers in it."""
 
     def __init__(self, db: SharedConnection, title: str, levels: tuple[str, ...]) -> None:
         self._db, self._title, self._levels = db, title, levels
+        self._first_lines: list[Row] | None = None
 
     def names(self) -> dict[int, str]:
         return dict(self._db.rows("SELECT id, name FROM characters"))
@@ -104,6 +113,24 @@ class People:
             (bound,),
         )
         return frozenset(name for (name,) in rows)
+
+    def spoken_names(self, bound: int) -> dict[str, SpokenNames]:
+        """Which names, or parts of them, stand before a line; nobody's for a file of an older version."""
+        if self._first_lines is None:
+            is_kept = self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'names'")
+            self._first_lines = (
+                self._db.rows(
+                    """SELECT characters.name, names.name, line FROM names
+                   JOIN characters ON characters.id = character ORDER BY character, names.name"""
+                )
+                if is_kept
+                else []
+            )
+        before: dict[str, list[str]] = {}
+        later: dict[str, list[str]] = {}
+        for who, name, line in self._first_lines:
+            (before if line < bound else later).setdefault(who, []).append(name)
+        return {who: SpokenNames(tuple(before.get(who, ())), tuple(later.get(who, ()))) for who in {**before, **later}}
 
     def cast(self) -> tuple[CastMember, ...]:
         """Everybody, those who speak most first."""

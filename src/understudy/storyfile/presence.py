@@ -1,4 +1,4 @@
-"""Who witnessed which lines, and who has met, or heard named, whom since when.
+"""Who witnessed which lines, who has met, or heard named, whom since when, and which names stand where first.
 
 Somebody is there if they spoke, were listed, or entered and had not left. Who is listed, or speaks before any
 direction brings them in, was there from the scene's first line; who enters is there from that line on; who leaves
@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from understudy.storyfile.delivery import deliveries
-from understudy.storyfile.name_finder import NameFinder
+from understudy.storyfile.name_finder import HeardName, NameFinder
 
 __all__ = ["PresenceCue", "PresenceInterval", "presence_intervals", "write_presence"]
 
@@ -95,13 +95,14 @@ class _FirstMeetings:
             yield (*pair, self._met.get(pair), self._named.get(pair))
 
 
-def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
-    """Fill the tables `presence` and `acquaintance`, in one pass over the scenes.
+def write_presence(connection: sqlite3.Connection, first_group: int) -> dict[HeardName, int]:
+    """Fill the tables `presence` and `acquaintance` in one pass over the scenes; the first line that has each name.
 
     Characters numbered from `first_group` on are groups ('All'), present nowhere.
     """
     finder = NameFinder(connection.execute("SELECT character, alias FROM aliases").fetchall())
     meetings = _FirstMeetings()
+    first_lines: dict[HeardName, int] = {}
     cues = _cues_by_scene(connection, first_group)
     next_cues = next(cues, None)
     rows = connection.execute("SELECT scene, id, speaker, text FROM lines ORDER BY id")
@@ -124,11 +125,15 @@ def write_presence(connection: sqlite3.Connection, first_group: int) -> None:
         )
         meetings.meet(intervals)
         for row, delivery in zip(lines, deliveries(lines)):
-            if row.speaker is None:
+            names = list(finder.find_names(row.text))
+            for name in names:
+                first_lines.setdefault(name, row.line)
+            if row.speaker is None or not names:
                 continue  # a direction is the author's word: nobody in the scene hears the names in it
             if named := set(finder.find(delivery.aloud)):
                 meetings.hear(named, row.line, intervals)
     connection.executemany("INSERT INTO acquaintance VALUES (?, ?, ?, ?)", meetings.rows())
+    return first_lines
 
 
 def _cues_by_scene(connection: sqlite3.Connection, first_group: int) -> Iterator[tuple[int, list[PresenceCue]]]:

@@ -21,7 +21,7 @@ from understudy.storyfile.delivery import deliveries
 from understudy.storyfile.found import found_file_of
 from understudy.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.storyfile.past import StoryPast
-from understudy.storyfile.people import CastMember, People
+from understudy.storyfile.people import CastMember, People, SpokenNames
 from understudy.storyfile.spans import DOUBTFUL, AttributedLines, LineSpans
 from understudy.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 
@@ -114,6 +114,11 @@ class Story:
         row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1")
         return None if row is None else unpack(row[0], self.levels)
 
+    def opening_end(self) -> Moment:
+        """Where the story's first scene has ended: its second one, or the end."""
+        row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1 OFFSET 1")
+        return Moment.end(self.levels) if row is None else unpack(row[0], self.levels)
+
     def last_moment(self) -> Moment | None:
         """The story's last line; None for one that has a cast and ties but no scenes."""
         row = self._db.row("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1")
@@ -130,6 +135,13 @@ class Story:
     def seen_before(self, at: Moment) -> frozenset[str]:
         """Those who were in a scene before a moment, or are there when the story begins."""
         return self._people.seen_before(self._bound(at))
+
+    def spoken_names(self, at: Moment) -> dict[str, SpokenNames]:
+        """By everybody's name: which of their names stand in the text before a moment, and which only later.
+
+        Nobody's for a file of an older version.
+        """
+        return self._people.spoken_names(self._bound(at))
 
     def is_name(self, name: str) -> bool:
         """Is it somebody's name in full, as the story has it?"""

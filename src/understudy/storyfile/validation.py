@@ -31,6 +31,7 @@ from understudy.storyfile.cards import card_problems
 from understudy.storyfile.database import (
     APPLICATION,
     MIGRATIONS,
+    NAMES_VERSION,
     OLDEST,
     StepBudget,
     address_of,
@@ -107,6 +108,8 @@ UNSOUND: tuple[tuple[str, str], ...] = (
     ("a tie's level is out of range", "SELECT 1 FROM relations WHERE level NOT BETWEEN -10 AND 10"),
 )  # fmt: skip
 
+MISPLACED_NAMES = "SELECT 1 FROM names WHERE line NOT BETWEEN 1 AND (SELECT max(id) FROM lines) LIMIT 1"
+
 
 def is_story_file(path: Path) -> bool:
     """By its first bytes; whether it is a good one, `validate_story_file` says."""
@@ -175,6 +178,8 @@ def _problems(connection: sqlite3.Connection) -> Iterator[str]:
         yield from card_problems(connection)
     if version_of(connection) >= SPANS_VERSION:
         yield from span_problems(connection)
+    if version_of(connection) >= NAMES_VERSION and connection.execute(MISPLACED_NAMES).fetchone() is not None:
+        yield "a name stands in no line of it"
     levels = len(json.loads(about["levels"]))
     for problem, query in UNSOUND:
         unsound_rows = connection.execute(f"{query.format(scene=4 * (levels - 1), deepest=4 * levels)} LIMIT 1")
@@ -238,7 +243,7 @@ def _is_list_of(kind: type, text: str) -> bool:
     return True
 
 
-CHECKS = 2  # counted up when `validate_story_file` looks at more than before
+CHECKS = 3  # counted up when `validate_story_file` looks at more than before
 HEADER_BYTES = 100
 MOST_REMEMBERED = 1000
 SETTLED_NS = 100_000_000  # a file younger than that may change again within one tick of the clock of its file system

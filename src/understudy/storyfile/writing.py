@@ -128,8 +128,11 @@ class StoryWriter:
         )
         run("UPDATE lines SET speaker = (SELECT character FROM who WHERE label = speaker) WHERE speaker IS NOT NULL")
         run("UPDATE cues SET label = (SELECT character FROM who WHERE who.label = cues.label)")
-        write_presence(self.connection, first_group=len(cast) + 1)
+        first_lines = write_presence(self.connection, first_group=len(cast) + 1)
         migrate(self.connection)
+        self.connection.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)", ((*name, line) for name, line in first_lines.items())
+        )
         run(
             """UPDATE characters SET (lines, first, last) =
                (SELECT count(*), min(lines.id), max(lines.id) FROM lines WHERE speaker = characters.id)"""

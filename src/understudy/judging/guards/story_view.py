@@ -20,7 +20,7 @@ from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.quotations import Hashes, StoryRuns
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
-from understudy.names import character_at, shown_names
+from understudy.names import character_at, false_names_at
 from understudy.persona import NOT_OF_ONESELF, false_names, witnessed
 from understudy.story import SECRET, Fact, Moment, Relation, holding_at
 from understudy.storyfile import Story
@@ -219,7 +219,7 @@ class StoryView:
         if self.audience:
             unknown = [false_names(self.story, viewer, self.at) for viewer in self.audience]
         else:
-            unknown = [shown_names(self.story, self.at)]
+            unknown = [false_names_at(self.story, self.at)]
         for names in unknown:
             for owner, shown in names.items():
                 character = self.story.character(owner)
