@@ -13,6 +13,8 @@ from understudy.errors import InputError
 from understudy.readers import read
 from understudy.report import html_report
 
+PAPERS = ("psprob", "ptsal", "uppl", "maxbleu")
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -46,7 +48,7 @@ def test_every_scorer_is_judged_on_every_character(document: dict[str, Any]) -> 
                 row = rows[scorer, character, metric]
                 assert row["low"] - 1e-9 <= row["value"] <= row["high"] + 1e-9
                 assert row["n"] == (40 if character != "mean of all" else 80)
-                assert (row["paper"] is None) == (character != "mean of all" or scorer in ("voice", "length"))
+                assert (row["paper"] is None) == (character != "mean of all" or scorer not in PAPERS)
     mean = rows["voice", "mean of all", "aupr"]["value"]
     assert rows["psprob", "mean of all", "spearman"]["paper"] == pytest.approx(0.408)
     assert mean == pytest.approx(sum(rows["voice", name, "aupr"]["value"] for name in ("ゴンタ", "サヨ")) / 2)
@@ -141,6 +143,30 @@ def test_later_lines_of_a_story_are_given_to_who_says_them(tmp_path: Path) -> No
     assert accuracy["voice", "all"]["n"] == 2 * 2 * len(things), "the lines of two scenes"
     with pytest.raises(InputError, match="choose another moment"):
         bench_later_lines(story, "end", people=2)
+
+
+def test_who_has_few_lines_takes_part_in_telling_later_lines_apart(tmp_path: Path) -> None:
+    spoken = {"INES": 12, "MARA": 11, "TOM": 3}
+    early = [
+        f"{who}: The {who.lower()} thing number {number}." for who, count in spoken.items() for number in range(count)
+    ]
+    later = [f"{who}: This is the {who.lower()} thing of mine again." for who in spoken for _ in range(3)]
+    script = tmp_path / "harbour.txt"
+    script.write_text(
+        "\n".join(
+            [
+                "Season 1 Episode 1\n\n[Scene: the harbour]\n",
+                *early,
+                "Season 1 Episode 2\n\n[Scene: the harbour]\n",
+                *later,
+            ]
+        ),
+        encoding="utf-8",
+    )
+    rows = bench_later_lines(read(script), "season 1, episode 1, scene 2", people=3)["rows"]
+    accuracy = {(row["scorer"], row["character"]): row for row in rows if row["metric"] == "accuracy"}
+    assert accuracy["psprob", "all"]["n"] == accuracy["psprob-weighted", "all"]["n"] == 9
+    assert accuracy["psprob-weighted", "Ines"]["value"] == 1
 
 
 def test_of_later_lines_more_is_found_too_early_than_at_their_own_time() -> None:

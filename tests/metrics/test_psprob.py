@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.metrics import Samples, Speakers, persona_accuracy, personality_classification_accuracy, psprob
-from understudy.metrics.psprob import told_apart
+import realdata
+from paper_metrics import speaker_probability
+from understudy.metrics import (
+    Samples,
+    Speakers,
+    persona_accuracy,
+    personality_classification_accuracy,
+    psprob,
+    weighted_psprob,
+)
+from understudy.metrics.psprob import drawn_from, told_apart
+from understudy.readers import read
 
 SAID = {
     "Ines": ["The key was on its hook.", "My key, my hook.", "Keys of the harbour.", "Who has the key?"] * 3,
@@ -12,19 +22,84 @@ SAID = {
 }
 
 
+def lines_learnt(speakers: Speakers) -> list[dict[str, list[str]]]:
+    """Of each draw, the lines of each speaker."""
+    samples = speakers.samples
+    said = [(name, line) for name in samples.names for line in samples.lines(name)]
+    return [
+        {name: [said[row][1] for row in rows.tolist() if said[row][0] == name] for name in speakers.names}
+        for rows in speakers.draws
+    ]
+
+
+def test_it_is_the_papers_formula_where_all_have_as_many_lines() -> None:
+    said = {name: lines[:8] for name, lines in SAID.items()} | {"Mara": ["Light the lamp.", "The lamp is lit."] * 4}
+    independent = speaker_probability(said, "Ines")
+    lines = ["Is the key on the hook?", "Row, row the boat!", "The lamp, the key, the tide.", "Supercalifragilistic"]
+    for line, score in zip(lines, psprob(Samples(said), "Ines")(lines)):
+        assert score.value == pytest.approx(independent(line), abs=2e-3), line
+
+
+def test_it_is_the_papers_formula_on_a_play() -> None:
+    story = read(realdata.folder("shakespeare") / "hamlet.xml")
+    samples = Samples.of_story(story, "3.1")
+    draws = lines_learnt(Speakers.drawn(samples, "Hamlet"))
+    enough = {name: list(samples.lines(name)) for name in samples.names if samples.count(name) >= 20}
+    fewest = min(map(len, enough.values()))
+    assert all({name: len(lines) for name, lines in drawn.items()} == dict.fromkeys(enough, fewest) for drawn in draws)
+    independent = [speaker_probability(drawn, "Hamlet") for drawn in draws]
+    lines = [line.text for scene in story.scenes() for line in scene.lines if line.speaker][400:460]
+    for line, score in zip(lines, psprob(samples, "Hamlet")(lines)):
+        mean = sum(probability(line) for probability in independent) / len(independent)
+        assert score.value is None or score.value == pytest.approx(mean, abs=2e-3), line
+
+
+@pytest.mark.parametrize(
+    ("counts", "always", "expected"),
+    [
+        ({"a": 100, "b": 90, "c": 20, "d": 19}, None, "abc"),
+        ({"a": 100, "b": 90, "c": 20, "d": 19}, "d", "abcd"),
+        ({"a": 100, "b": 3}, "b", "ab"),
+        ({"a": 30, "b": 19, "c": 18, "d": 1}, "a", "abc"),
+        ({"a": 12, "b": 12, "c": 2}, None, "ab"),
+        ({"a": 12, "b": 12, "c": 2}, "c", "abc"),
+        ({"a": 8, "b": 8, "c": 8}, "c", "abc"),
+        ({"a": 8}, "a", "a"),
+        ({}, None, ""),
+    ],
+)
+def test_lines_are_drawn_of_those_who_have_enough(counts: dict[str, int], always: str | None, expected: str) -> None:
+    assert drawn_from(counts, always) == tuple(expected)
+
+
+def test_as_many_lines_of_everybody_are_learnt_from_as_the_one_with_the_fewest_has() -> None:
+    for drawn in lines_learnt(Speakers.drawn(Samples(SAID), "Mara")):
+        assert {name: len(lines) for name, lines in drawn.items()} == {"Ines": 2, "Tobias": 2, "Mara": 2}
+
+
+def test_a_draw_is_the_same_whoever_else_there_is() -> None:
+    with_mara, without = (
+        [drawn["Ines"] for drawn in lines_learnt(Speakers.drawn(Samples({"Tobias": SAID["Tobias"][:7], **said})))]
+        for said in ({"Ines": SAID["Ines"]}, {"Ines": SAID["Ines"], "Mara": SAID["Mara"]})
+    )
+    assert with_mara == without
+
+
 def test_the_one_who_talks_like_this_is_the_most_probable() -> None:
     samples = Samples(SAID)
-    speakers = Speakers(samples)
-    scores = {name: psprob(samples, name, speakers)(["Is the key on the hook?"])[0].value for name in speakers.names}
+    speakers = Speakers.weighted(samples)
+    scores = {name: weighted_psprob(samples, name, speakers)(["Is the key on the hook?"])[0] for name in speakers.names}
     assert set(scores) == {"Ines", "Tobias"}
-    assert scores["Ines"] is not None and scores["Tobias"] is not None
-    assert scores["Ines"] > 0.5 > scores["Tobias"]
-    assert scores["Ines"] + scores["Tobias"] < 1, "it may have been somebody else"
+    ines, tobias = scores["Ines"].value, scores["Tobias"].value
+    assert ines is not None and tobias is not None
+    assert ines > 0.5 > tobias
+    assert ines + tobias < 1, "it may have been somebody else"
+    assert scores["Ines"].name == "psprob-weighted"
 
 
 def test_a_persona_with_two_lines_counts_as_much_as_the_others() -> None:
     samples = Samples(SAID)
-    metric = psprob(samples, "Mara")
+    metric = weighted_psprob(samples, "Mara")
     lamp, boat, unheard = metric(["Light the lamp!", "Row the boat!", "Supercalifragilistic"])
     assert lamp.value is not None and boat.value is not None and unheard.value is not None
     assert lamp.value > 1 / 3 > boat.value
@@ -52,9 +127,10 @@ def test_those_who_talk_most_are_told_apart(
 
 def test_who_is_not_told_apart_is_one_of_the_others() -> None:
     samples = Samples(SAID)
-    (score,) = psprob(samples, "Mara", Speakers(samples))(["Light the lamp!"])
+    speakers = Speakers.weighted(samples)
+    (score,) = weighted_psprob(samples, "Mara", speakers)(["Light the lamp!"])
     assert (score.value, score.reason) == (None, "Mara is not among those told apart")
-    assert Speakers(samples).probabilities(samples.tokenize(["Light the lamp!"])).argmax() == 2
+    assert speakers.probabilities(samples.tokenize(["Light the lamp!"])).argmax() == 2
 
 
 def test_marks_are_part_of_how_somebody_talks() -> None:
@@ -83,7 +159,7 @@ def test_without_evidence_there_is_no_value(said: dict[str, list[str]], name: st
 
 def test_unheard_words_are_said_to_be() -> None:
     (score,) = psprob(Samples(SAID), "Ines")(["Supercalifragilistic"])
-    assert score.value == pytest.approx(1 / 3, abs=0.1)
+    assert score.value == pytest.approx(1 / 2, abs=0.1)
     assert "none of its words" in score.reason
 
 

@@ -19,7 +19,8 @@ What `anachronism` finds is asked of some hundreds of lines, drawn by the seed:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from understudy.bench.items import manifest_of
 from understudy.chronology import Chronology, PersonaKnowledge
 from understudy.errors import Dead, InputError, Unborn
 from understudy.lexical.rows import Reals
-from understudy.metrics import Samples, Speakers
+from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_psprob
 from understudy.metrics.knowing import find_anachronisms
 from understudy.metrics.passages import LaterPassages, PassageIndex
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
@@ -57,19 +58,32 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     if len(names) < 2 or not later:
         raise InputError(f"has no lines of at least two people before and after {since}: choose another moment")
     texts, own = [text for text, _ in later], np.array([names.index(name) for _, name in later])
-    lines = samples.tokenize(texts)
-    probabilities = np.stack([voice(samples, name).values(lines) for name in names], axis=1)
-    probabilities = np.where(np.isnan(probabilities), 0.0, probabilities)
-    speakers = Speakers(Samples({name: samples.lines(name) for name in names}, samples.language))
-    psprob = speakers.probabilities(speakers.samples.tokenize(texts))[:, [speakers.names.index(name) for name in names]]
+    probabilities = _probabilities(voice, samples, names, texts)
+    among = Samples({name: samples.lines(name) for name in names}, samples.language)
+    by_words = {
+        "psprob": partial(psprob, speakers=Speakers.drawn(among)),
+        "psprob-weighted": partial(weighted_psprob, speakers=Speakers.weighted(among)),
+    }
     rows = [
         *_rows("voice", probabilities, own, names, seed),
-        *_rows("psprob", psprob, own, names, seed),
+        *(
+            row
+            for scorer, create in by_words.items()
+            for row in _rows(scorer, _probabilities(create, among, names, texts), own, names, seed)
+        ),
         _calibration(probabilities, own),
         *_knowing_rows(story, at, names, seed),
     ]
     settings = {"since": str(at), "people": names, "shortest": SHORTEST, "asked": ASKED, "resamples": RESAMPLES}
     return {"rows": rows, "manifest": manifest_of("voice", (), seed, None, settings)}
+
+
+def _probabilities(
+    create: Callable[[Samples, str], LineMetric], samples: Samples, names: Sequence[str], texts: Sequence[str]
+) -> Reals:
+    """A row for each line, a column for each person; who has too few lines to be told apart is never the guess."""
+    lines = samples.tokenize(texts)
+    return np.nan_to_num(np.stack([create(samples, name).values(lines) for name in names], axis=1), nan=0.0)
 
 
 def _said_since(story: Story, at: Moment, names: Sequence[str], samples: Samples) -> list[tuple[str, str]]:

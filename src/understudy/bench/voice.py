@@ -42,7 +42,18 @@ from understudy.bench.published import paper_figure, paper_mean
 from understudy.errors import InputError
 from understudy.lexical.logistic import balanced_weights
 from understudy.lexical.rows import Reals
-from understudy.metrics import Samples, Speakers, maxbleu, p_cover, p_f1, psprob, ptsal, uppl
+from understudy.metrics import (
+    Samples,
+    Speakers,
+    maxbleu,
+    p_cover,
+    p_f1,
+    psprob,
+    ptsal,
+    ptsal_ends,
+    uppl,
+    weighted_psprob,
+)
 from understudy.metrics.samples import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
@@ -74,7 +85,7 @@ UNFIT = 1  # a reply that at most so many found likely
 
 Row = dict[str, Any]
 Scores = dict[str, Reals]
-SCORERS = ("voice", "psprob", "ptsal", "uppl", "maxbleu", "length")
+SCORERS = ("voice", "psprob", "psprob-weighted", "ptsal", "ptsal-ends", "uppl", "maxbleu", "length")
 DESCRIBED = ("p_f1", "p_cover")
 Descriptions = Mapping[str, Sequence[str]]
 MEAN = "mean of all"
@@ -221,7 +232,9 @@ def _scores(
     scorers: Mapping[str, Callable[[], Reals]] = {
         "voice": lambda: voice(samples, name, cast).values(lines),
         "psprob": lambda: psprob(samples, name).values(lines),
+        "psprob-weighted": lambda: weighted_psprob(samples, name).values(lines),
         "ptsal": lambda: ptsal(samples, name).values(lines),
+        "ptsal-ends": lambda: ptsal_ends(samples, name).values(lines),
         "uppl": lambda: -uppl(samples, name).values(lines),
         "maxbleu": lambda: maxbleu(samples, name).values(lines),
         "length": lambda: -lines.plain.lengths.astype(np.float64),
@@ -362,7 +375,7 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
     learned = Samples({name: _parted(samples.lines(name))[0] for name in samples.names}, samples.language)
     rows: list[Row] = []
     for name in characters:
-        speakers = Speakers(learned, always=name)
+        speakers = Speakers.drawn(learned, name)
         keys = {"scorer": "speaker classifier", "character": name, "novel": novel}
         if name not in speakers:
             rows += [

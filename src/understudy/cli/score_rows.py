@@ -179,7 +179,7 @@ def set_metrics(names: Iterable[str], grounds: MetricContext, labelled: Path | N
     metrics = []
     for name in names:
         if name == PERSONALITY:
-            speakers = Speakers(samples, always=who)
+            speakers = Speakers.drawn(samples, who)
             metric = personality_classification_accuracy(samples, who, speakers)
             metrics.append(OfSet(name, metric, 1 / max(len(speakers.names), 1)))
         else:

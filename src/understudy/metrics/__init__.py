@@ -8,8 +8,14 @@ from __future__ import annotations
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, glove_ranks, p_cover, p_f1
-from understudy.metrics.psprob import Speakers, persona_accuracy, personality_classification_accuracy, psprob
-from understudy.metrics.ptsal import ptsal
+from understudy.metrics.psprob import (
+    Speakers,
+    persona_accuracy,
+    personality_classification_accuracy,
+    psprob,
+    weighted_psprob,
+)
+from understudy.metrics.ptsal import ptsal, ptsal_ends
 from understudy.metrics.ranking import RANKING, gold_ranks, per_item
 from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import Interval, holm, interval, paired_p
@@ -36,6 +42,8 @@ __all__ = [
     "personality_classification_accuracy",
     "psprob",
     "ptsal",
+    "ptsal_ends",
     "uppl",
     "voice",
+    "weighted_psprob",
 ]

@@ -18,7 +18,7 @@ from understudy.lexical import Lines
 from understudy.lexical.rows import Reals
 from understudy.metrics.samples import Samples
 
-__all__ = ["LineMetric", "TextMetric"]
+__all__ = ["NO_WORDS", "LineMetric", "TextMetric"]
 
 NO_WORDS = "the line has no words"
 

@@ -21,8 +21,8 @@ from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, p_cover, p_f1
 from understudy.metrics.passages import PassageIndex
-from understudy.metrics.psprob import psprob
-from understudy.metrics.ptsal import ptsal
+from understudy.metrics.psprob import psprob, weighted_psprob
+from understudy.metrics.ptsal import ptsal, ptsal_ends
 from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
@@ -86,7 +86,9 @@ METRICS: dict[str, RegistryEntry[LineMetric]] = {
     entry.name: entry
     for entry in (
         RegistryEntry("psprob", _of_samples(psprob)),
+        RegistryEntry("psprob-weighted", _of_samples(weighted_psprob)),
         RegistryEntry("ptsal", _of_samples(ptsal)),
+        RegistryEntry("ptsal-ends", _of_samples(ptsal_ends)),
         RegistryEntry("uppl", _of_samples(uppl)),
         RegistryEntry("maxbleu", _of_samples(maxbleu)),
         *(RegistryEntry(f"maxbleu-{order}", _of_samples(maxbleu, order)) for order in (1, 2, 4)),

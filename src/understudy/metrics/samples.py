@@ -23,7 +23,6 @@ from understudy.text import guess_language
 
 __all__ = ["Samples", "load_lines"]
 
-HEARD_FROM = 5  # lines that a character must have to count among those who use a term or do not
 UNCOUNTED = -1
 
 
@@ -43,7 +42,7 @@ class Samples:
         self._said = len(texts)
         texts.extend(background)
         self.corpus = Corpus(texts, language, marks=True)
-        self._rarity: dict[int, Reals] = {}
+        self._rarity: dict[tuple[int, int], Reals] = {}
 
     @classmethod
     def of_story(cls, story: Story, before: Moment | str = "end") -> Samples:
@@ -94,21 +93,20 @@ class Samples:
         first, last = self.span(name)
         return self._havers(order, first, last, np.arange(first, last))
 
-    def rarity(self, order: int) -> Reals:
+    def rarity(self, order: int, least: int = 1) -> Reals:
         """For each n-gram of the corpus, ln(how many characters there are / how many of them use it).
 
-        Characters with very few lines are not counted, where there are others.
+        Characters with fewer lines than `least` are not counted, where there are two others.
         """
-        if order not in self._rarity:
+        if (order, least) not in self._rarity:
             spans = np.array(list(self._spans.values()), dtype=np.int64).reshape(-1, 2)
-            counted = spans[:, 1] - spans[:, 0] >= HEARD_FROM
+            counted = spans[:, 1] - spans[:, 0] >= least
             counted |= np.count_nonzero(counted) < 2
             speakers = np.repeat(np.where(counted, np.arange(len(spans)), UNCOUNTED), spans[:, 1] - spans[:, 0])
             users = self._havers(order, 0, self._said, speakers)
-            self._rarity[order] = np.log(
-                np.count_nonzero(counted) / np.maximum(users, 1)
-            )  # some have no user among them
-        return self._rarity[order]
+            characters = np.count_nonzero(counted)
+            self._rarity[order, least] = np.log(characters / np.maximum(users, 1))  # some have no user among them
+        return self._rarity[order, least]
 
     def _havers(self, order: int, first: int, last: int, owners: Ints) -> Ints:
         """For each n-gram of the corpus, how many different owners have it in their lines from `first` to `last`."""

@@ -139,6 +139,7 @@ def read(
             source.attributed = quotations.noting(source)
     named = Columns.of(columns) if columns else None
     file_readers = [reader_of(source, form, named) for source in source_files]
+    source_files, file_readers = _annotations_last(source_files, file_readers)
     _prepare_together(source_files, file_readers)
     found_file = None if annotated or into is not None else found_beside(what)
 
@@ -159,6 +160,20 @@ def read(
         return assembled(source_files, are_parts=False)
     except FilesCountAlike:
         return assembled([replace(source, progress=no_progress) for source in source_files], are_parts=True)
+
+
+def _annotations_last(
+    sources: Sequence[SourceFile], readers: Sequence[Reader]
+) -> tuple[list[SourceFile], list[Reader]]:
+    """The files in the order they are read in: those that are notes on another come last, and both know of it."""
+    pairs = list(zip(sources, readers))
+    for source, reader in pairs:
+        about = next((other for other, its_reader in pairs if its_reader.name == reader.annotates), None)
+        if about is not None:
+            source.annotates = about.path
+            about.annotations = (*about.annotations, source.path)
+    pairs.sort(key=lambda pair: pair[0].annotates is not None)
+    return [source for source, _ in pairs], [reader for _, reader in pairs]
 
 
 def _prepare_together(sources: Sequence[SourceFile], readers: Sequence[Reader]) -> None:

@@ -207,7 +207,7 @@ class Reader:
     `events(source)` streams; it raises `source.error(message, line)` on what it cannot read.
     `examples(source)` is there where a format puts questions with right answers.
     `together(sources)` is called before several files of the format are read into one story, where they depend on each
-    other.
+    other. `annotates` names the format whose files this one's are notes on: read with one of them, they add to it.
     """
 
     name: str
@@ -215,3 +215,4 @@ class Reader:
     events: Callable[[SourceFile], Iterator[Event]]
     examples: Callable[[SourceFile], Iterator[Example]] | None = None
     together: Callable[[Sequence[SourceFile]], None] | None = None
+    annotates: str | None = None

@@ -60,7 +60,8 @@ class SourceFile:
     """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them.
 
     `story_folder` is the folder it is read as a part of, `novel` the novel that is read from it and other files.
-    `attributed` is called with what was worked out of prose.
+    `attributed` is called with what was worked out of prose. `annotates` is the file that this one's content is told
+    with, `annotations` are the files whose content is told with this one's.
     """
 
     path: Path
@@ -69,6 +70,8 @@ class SourceFile:
     story_folder: Path | None = field(default=None, kw_only=True)
     attributed: Attributed | None = field(default=None, kw_only=True)
     novel: Novel | None = field(default=None, kw_only=True)
+    annotates: Path | None = field(default=None, kw_only=True)
+    annotations: tuple[Path, ...] = field(default=(), kw_only=True)
     _done: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:

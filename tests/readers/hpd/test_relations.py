@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 import zipfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from hypothesis import given
 from reading import damage, events_of, of_kind, read_bytes, stands
 from realdata import folder
 from understudy.errors import InputError, MissingExtra
+from understudy.persona import persona_at
+from understudy.readers import read
 from understudy.readers.events import CastEntry, Heading, Opening, RelationEntry, Unread
 from understudy.readers.hpd import relations as hpd_relations
 from understudy.readers.hpd.relations import READER
@@ -173,3 +176,63 @@ def test_the_relations_of_the_first_book() -> None:
     assert feelings[0] == (0, "1.1")
     assert (-8, "1.11") in feelings
     assert any((one.of, one.to, one.kind) == ("Harry", "Ron", "friend") for one in relations)
+
+
+SESSIONS = {
+    "s1": {
+        "position": "Book4-chapter1",
+        "speakers": ["Wren", "Moss"],
+        "scene": "Wren asks for the key.",
+        "dialogue": ["Wren: Is that the key?", "Moss: It is."],
+        "attributes": {"Moss": {"name": "Moss Fell"}},
+        "relations with Wren": {"Moss": {"name": "Moss Fell", "Wren's affection to him": 1, "friend": 1}},
+    },
+    "s2": {
+        "position": "Book5-chapter3",
+        "speakers": ["Wren", "Moss"],
+        "scene": "They meet again.",
+        "dialogue": ["Moss: You again."],
+        "attributes": {"Moss": {"name": "Moss Fell"}},
+        "relations with Wren": {"Moss": {"name": "Moss Fell", "Wren's affection to him": -6, "friend": 0}},
+    },
+}
+
+
+@pytest.mark.parametrize("is_workbook_first", [True, False])
+def test_sessions_and_a_workbook_are_one_story_in_either_order(tmp_path: Path, is_workbook_first: bool) -> None:
+    sessions, tables = tmp_path / "sessions.json", tmp_path / NAME
+    sessions.write_text(json.dumps(SESSIONS), encoding="utf-8")
+    tables.write_bytes(WHOLE)
+    story = read([tables, sessions] if is_workbook_first else [sessions, tables])
+    assert [scene.moment.dotted for scene in story.scenes()] == ["4.1.1", "5.3.1"]
+    assert {record.name: record.unread for record in story.files()} == {"sessions.json": 0, NAME: 1}
+
+    def ties(at: str) -> dict[str, int | None]:
+        relations = persona_at(story, "Wren", at).relations
+        return {tie.kind: tie.level for tie in relations if tie.to == "Moss"}
+
+    assert ties("4.1.2")["affection"] == 1, "what a session says of its scene comes after what the chapter's table says"
+    assert ties("4.2") == {"friend": None, "affection": 4, "familiarity": 3}, "what only the workbook tells"
+    assert ties("end") == {"affection": -6, "familiarity": 3}, "what a session says is no longer so has ended"
+
+
+def test_a_workbook_read_with_sessions_says_of_which_book_it_is(tmp_path: Path) -> None:
+    (tmp_path / "sessions.json").write_text(json.dumps(SESSIONS), encoding="utf-8")
+    (tmp_path / "relations.xlsx").write_bytes(WHOLE)
+    with pytest.raises(InputError, match="of which book"):
+        read([tmp_path / "relations.xlsx", tmp_path / "sessions.json"])
+
+
+def test_of_the_real_annotations_every_line_is_accounted_for() -> None:
+    real = folder("hpd")
+    parts = [real / "book-1_character_relations_new.xlsx", real / "en_test_set.part1.json"]
+    for paths in (parts, parts[::-1]):
+        story = read(paths)
+        assert len(list(story.scenes())) == 75
+        assert sum(record.lines for record in story.files()) == 481
+        assert all(
+            record.units == record.lines + record.descriptions + record.headings + record.unread
+            for record in story.files()
+        )
+        kinds = {tie.kind for tie in persona_at(story, "Harry", "1.13").relations if tie.to == "Hermione"}
+        assert {"classmate", "familiarity"} <= kinds, "in book 1 only the workbook speaks of her"

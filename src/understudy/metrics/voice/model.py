@@ -41,8 +41,8 @@ from pathlib import Path
 import numpy as np
 
 from understudy.lexical.rows import Ints, Reals, Rows, segment_sums
-from understudy.metrics.psprob import psprob
-from understudy.metrics.ptsal import ptsal
+from understudy.metrics.psprob import weighted_psprob
+from understudy.metrics.ptsal import ptsal_ends
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
@@ -197,7 +197,9 @@ class SpeakerComparison:
 
         said_by = {OWN: own.texts, **{f"{number}": speech.texts for number, speech in enumerate(company)}}
         self._samples = Samples(said_by, "ja")
-        self._psprob, self._ptsal, self._uppl = (make(self._samples, OWN) for make in (psprob, ptsal, uppl))
+        self._psprob, self._ptsal, self._uppl = (
+            create(self._samples, OWN) for create in (weighted_psprob, ptsal_ends, uppl)
+        )
 
     def parts(self, speech: SpeakerLines) -> Reals:
         """A row for each line, a column for each of PARTS."""

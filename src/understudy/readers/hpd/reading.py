@@ -18,7 +18,8 @@ listed as unread, once a session.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
+from understudy.readers.hpd.relations import DatedStatement, statements_beside
 from understudy.readers.hpd.ties import ChangeLog, DatedSpan, LocatedErrors, TieHistory, TieStatement, statements
 from understudy.readers.jsonstream import RecordLocation, json_members, read_records_at
 from understudy.readers.names import unambiguous_aliases
@@ -205,7 +207,7 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield Opening(LEVELS)
     for name, aliases in unambiguous_aliases(names).items():
         yield CastEntry(source.at(first[name]), Character(name, aliases))
-    states = _StateHistory()
+    states = _StateHistory(statements_beside(source, names))
     position, scene = (0, 0), 0
     for location, member in read_records_at(source, [location for *_, location in sorted(locations)]):
         session = session_of(source, location, member)
@@ -266,9 +268,11 @@ def _scene_events(source: SourceFile, session: Session) -> Iterator[Event]:
 class _StateHistory:
     """Attributes and ties as they change from session to session."""
 
-    def __init__(self) -> None:
+    def __init__(self, statements: Sequence[DatedStatement] = ()) -> None:
+        """`statements` of workbooks are told before what the sessions of their chapter say."""
         self._facts: ChangeLog[tuple[str, str], tuple[str, ...]] = ChangeLog()
         self._ties = TieHistory()
+        self._ahead = deque(sorted(statements, key=lambda statement: statement.chapter.numbers))
 
     def record(self, source: SourceFile, session: Session, scene: int) -> Iterator[Event]:
         at = source.at(session.line)
@@ -276,10 +280,18 @@ class _StateHistory:
         for who, attribute, values in session.facts():
             if ended := self._facts.record((who, attribute), values or None, chapter, here, at):
                 yield from _fact_entries(ended)
+        yield from self._told_ahead(chapter)
         for statement in session.ties(source):
             yield from self._ties.record(statement, chapter, here, at)
 
+    def _told_ahead(self, chapter: Moment | None) -> Iterator[Event]:
+        """What workbooks say up to a chapter, or all that they still say."""
+        while self._ahead and (chapter is None or self._ahead[0].chapter.numbers <= chapter.numbers):
+            since, source, statement = self._ahead.popleft()
+            yield from self._ties.record(statement, since, since, source)
+
     def open_spans(self) -> Iterator[Event]:
+        yield from self._told_ahead(None)
         for span in self._facts.open_spans():
             yield from _fact_entries(span)
         yield from self._ties.open_spans()

@@ -3,25 +3,29 @@
 The book's number is in the file's name ('book-1_...'); without one the story counts by chapters alone. Sheets may
 stand in any order and are read in that of their chapters. There are no scenes: the workbook says who is what to whom,
 and since when. A unit is a row that is not blank: the heading of a sheet, or a person; lines are row numbers.
+
+Read together with sessions the workbook only names its people: what it says of them is told among what the sessions
+say, in the order of time (`statements_beside`).
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import MissingExtra
 from understudy.readers.archive import DAMAGE
 from understudy.readers.events import CastEntry, Event, Heading, Opening, Reader, Unread
-from understudy.readers.hpd.ties import LocatedErrors, TieHistory, owner_of, statements
+from understudy.readers.hpd.ties import LocatedErrors, TieHistory, TieStatement, owner_of, statements
 from understudy.readers.names import unambiguous_aliases
 from understudy.readers.source import SourceFile
-from understudy.story import Character, Moment
+from understudy.story import Character, Moment, Source
+from understudy.text import fold
 
-__all__ = ["READER", "events", "recognises"]
+__all__ = ["READER", "DatedStatement", "events", "recognises", "statements_beside"]
 
 BOOK = re.compile(r"book\W?(\d{1,4})(?!\d)", re.IGNORECASE)
 CHAPTER = re.compile(r"\D*?(\d{1,4})\D*")
@@ -42,52 +46,91 @@ def recognises(head: bytes, path: Path) -> bool:
     return head.startswith(b"PK\x03\x04") and (b"xl/" in head or path.suffix.lower() == ".xlsx")
 
 
+class DatedStatement(NamedTuple):
+    chapter: Moment
+    source: Source
+    statement: TieStatement
+
+
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one workbook. Its size is bounded before it is opened, so its rows are kept."""
-    _check_archive(source)
-    sheets = sorted(_sheets(source), key=lambda sheet: sheet.chapter)
+    sheets = _checked_sheets(source)
     source.reach(1.0)
-    book = BOOK.search(source.path.stem)
-    outer = (int(book[1]),) if book else ()
-    levels = (*(("book",) if book else ()), "chapter", "scene", "line")
+    levels = _levels(source)
     yield Opening(levels)
     first: dict[str, int] = {}
     for sheet in sheets:
         for row, cells in sheet.rows:
             first.setdefault(_name(cells), row)
-    cast = _full_names(sheets)
-    for name, aliases in cast.items():
+    for name, aliases in _full_names(sheets).items():
         yield CastEntry(source.at(first[name]), Character(name, aliases))
-    full = {short: name for name, aliases in cast.items() for short in (name, *aliases)}
     ties = TieHistory()
+    full = _name_of_form(sheets)
     for sheet in sheets:
-        yield from _chapter(source, sheet, full, Moment((*outer, sheet.chapter), levels), ties)
+        chapter, owner = _moment(source, sheet), _owner(source, sheet)
+        if source.annotates is None:
+            yield Heading(source.at(1), f"Chapter {sheet.chapter}", chapter.numbers)
+        yield CastEntry(source.at(1), Character(owner), units=int(source.annotates is not None))
+        for row, cells in sheet.rows:
+            name, at = _name(cells), source.at(row)
+            if not name:
+                yield Unread(at, " ".join(str(cell) for cell in cells if cell is not None), "a row without a name")
+                continue
+            yield CastEntry(at, Character(full[name]), units=1)
+        if source.annotates is None:
+            for _, at, statement in _statements(source, sheet, full):
+                yield from ties.record(statement, chapter, chapter, at)
     yield from ties.open_spans()
 
 
-def _chapter(
-    source: SourceFile,
-    sheet: _Sheet,
-    full: Mapping[str, str],
-    moment: Moment,
-    ties: TieHistory,
-) -> Iterator[Event]:
+def statements_beside(source: SourceFile, names: Mapping[str, Iterable[str]]) -> list[DatedStatement]:
+    """All that the workbooks which are read together with a file say, under its `names` for whom it has other forms."""
+    known = {fold(alias): name for name, aliases in unambiguous_aliases(names).items() for alias in aliases}
+    known |= {fold(name): name for name in names}
+    dated: list[DatedStatement] = []
+    for workbook in map(SourceFile, source.annotations):
+        if BOOK.search(workbook.path.stem) is None:
+            raise workbook.error("does not say of which book it is: name it for that, as in 'book-1_relations.xlsx'")
+        sheets = _checked_sheets(workbook)
+        full = {form: known.get(fold(name), name) for form, name in _name_of_form(sheets).items()}
+        for sheet in sheets:
+            dated += _statements(workbook, sheet, full)
+    return dated
+
+
+def _checked_sheets(source: SourceFile) -> list[_Sheet]:
+    _check_archive(source)
+    return sorted(_sheets(source), key=lambda sheet: sheet.chapter)
+
+
+def _levels(source: SourceFile) -> tuple[str, ...]:
+    return (*(("book",) if BOOK.search(source.path.stem) else ()), "chapter", "scene", "line")
+
+
+def _moment(source: SourceFile, sheet: _Sheet) -> Moment:
+    book = BOOK.search(source.path.stem)
+    return Moment((*((int(book[1]),) if book else ()), sheet.chapter), _levels(source))
+
+
+def _owner(source: SourceFile, sheet: _Sheet) -> str:
     owner = owner_of(sheet.headers)
     if "name" not in sheet.headers or owner is None:
         wanted = '"name" and "...\'s affection to him"'
         raise source.error(f"sheet '{sheet.title}' has no columns {wanted}: this is no table of relations", 1)
-    yield Heading(source.at(1), f"Chapter {sheet.chapter}", moment.numbers)
-    yield CastEntry(source.at(1), Character(owner))
+    return owner
+
+
+def _statements(source: SourceFile, sheet: _Sheet, full: Mapping[str, str]) -> Iterator[DatedStatement]:
+    chapter, owner = _moment(source, sheet), _owner(source, sheet)
     for row, cells in sheet.rows:
-        name, at = _name(cells), source.at(row)
-        if not name:
-            yield Unread(at, " ".join(str(cell) for cell in cells if cell is not None), "a row without a name")
-            continue
-        name = full.get(name, name)
-        yield CastEntry(at, Character(name), units=1)
-        errors = LocatedErrors(source, f"sheet '{sheet.title}'", row)
-        for statement in statements(owner, name, dict(zip(sheet.headers, cells)), errors):
-            yield from ties.record(statement, moment, moment, at)
+        if name := _name(cells):
+            errors = LocatedErrors(source, f"sheet '{sheet.title}'", row)
+            for statement in statements(owner, full[name], dict(zip(sheet.headers, cells)), errors):
+                yield DatedStatement(chapter, source.at(row), statement)
+
+
+def _name_of_form(sheets: list[_Sheet]) -> dict[str, str]:
+    return {form: name for name, aliases in _full_names(sheets).items() for form in (name, *aliases)}
 
 
 def _full_names(sheets: list[_Sheet]) -> dict[str, tuple[str, ...]]:
@@ -171,4 +214,4 @@ def _blank(row: tuple[Any, ...]) -> bool:
     return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row)
 
 
-READER = Reader("HPD relations (XLSX)", recognises, events)
+READER = Reader("HPD relations (XLSX)", recognises, events, annotates="HPD sessions")
