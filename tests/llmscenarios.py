@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import re
 import socket
@@ -202,7 +203,15 @@ async def status(call: Call) -> None:
 
 async def tells_key(call: Call) -> None:
     """Sends the key back in every way it can."""
-    key = call.headers.get("authorization", "")
+    key = call.headers.get("authorization", "").removeprefix("Bearer ")
+    key = {
+        "upper": key.upper(),
+        "reversed": key[::-1],
+        "percent": "".join(f"%{ord(letter):02x}" for letter in key),
+        "base64": base64.b64encode(f"Bearer {key}".encode()).decode(),
+        "hex": key.encode().hex(),
+        "short": f"{key[:9]}***{key[-4:]}",
+    }.get(call.options.get("as", ""), f"Bearer {key}")
     code = int(call.number("code", 401))
     if call.options.get("inside"):
         await call.document({"nonsense": f"key {key}"})
@@ -308,6 +317,25 @@ async def thinks(call: Call) -> None:
     await call.finish(reason="length" if call.options.get("only") else "stop")
 
 
+async def floods(call: Call) -> None:
+    """Sends without end and without a pause; with `field` in another one than the content, with `start` before it."""
+    await call.head()
+    field, piece = call.options.get("field", "content"), call.options.get("piece", "never stop ") * 25
+    await call.chunk({field: call.options.get("start", "") + piece})
+    while True:
+        await call.chunk({field: piece})
+
+
+async def boasts(call: Call) -> None:
+    """Says how many tokens it wrote, whatever that was."""
+    await call.head()
+    await call.words()
+    await call.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    tokens = 10 ** int(call.number("digits", 30))
+    await call.event({"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": tokens}})
+    await call.event("[DONE]")
+
+
 async def bounds_n(call: Call) -> None:
     """As llama.cpp, which gives no more at once than it has slots."""
     if int(call.body.get("n") or 1) <= 2:
@@ -358,6 +386,8 @@ SCENARIOS: dict[str, Callable[[Call], Awaitable[None]]] = {
     "no-blank-lines": no_blank_lines,
     "never-closes": never_closes,
     "thinks": thinks,
+    "floods": floods,
+    "boasts": boasts,
     "bounds-n": bounds_n,
     "refuses-field": refuses_field,
 }

@@ -41,6 +41,19 @@ def test_environment_variables_take_precedence(monkeypatch: pytest.MonkeyPatch, 
     assert (cache_folder(), data_folder(), config_folder()) == (caches, tmp_path / "chats", tmp_path / "settings")
 
 
+def test_a_relative_folder_stays_the_same_wherever_it_is_used_from(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"UNDERSTUDY_{kind}", kind)
+    assert (cache_folder(), config_folder(), data_folder()) == (
+        tmp_path / "CACHE",
+        tmp_path / "CONFIG",
+        tmp_path / "DATA",
+    )
+
+
 def test_it_is_created_for_its_owner_alone(caches: Path) -> None:
     folder = private_folder("numba")
     assert folder == caches / "numba" == cache_folder() / "numba"

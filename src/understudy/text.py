@@ -13,6 +13,7 @@ from understudy.errors import InputError, MissingExtra
 
 __all__ = [
     "LANGUAGES",
+    "LONGEST_ABBREVIATION",
     "did_you_mean",
     "ends_with_abbreviation",
     "find_name",

@@ -15,7 +15,7 @@ WRITABLE_BY_OTHERS = 0o022
 def cache_folder() -> Path:
     """$UNDERSTUDY_CACHE, else the platform's cache folder: ~/.cache/understudy on Linux."""
     if path := os.environ.get("UNDERSTUDY_CACHE"):
-        return Path(path)
+        return Path(path).absolute()
     from platformdirs import user_cache_path
 
     return user_cache_path(NAME, appauthor=False)
@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     """$UNDERSTUDY_DATA, else the platform's data folder: ~/.local/share/understudy on Linux."""
     if path := os.environ.get("UNDERSTUDY_DATA"):
-        return Path(path)
+        return Path(path).absolute()
     from platformdirs import user_data_path
 
     folder = user_data_path(NAME, appauthor=False)
@@ -34,7 +34,7 @@ def data_folder() -> Path:
 def config_folder() -> Path:
     """$UNDERSTUDY_CONFIG, else the platform's settings folder: ~/.config/understudy on Linux."""
     if path := os.environ.get("UNDERSTUDY_CONFIG"):
-        return Path(path)
+        return Path(path).absolute()
     from platformdirs import user_config_path
 
     return user_config_path(NAME, appauthor=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.client import HTTPMessage
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from understudy.backends.answers import CompletionResponse, ServerFault
+from understudy.backends.answers import CompletionResponse, ServerFault, ThoughtTooLong, WrongAnswer
 from understudy.backends.failures import Failures
 from understudy.backends.models_file import LLMSettings
 
@@ -38,6 +39,47 @@ def test_a_text_begins_after_blanks_and_thoughts(sent: list[str], pieces: list[s
     received = [piece for text in sent for piece in answer.add(chunk(text), is_whole=False)[0]]
     assert received == pieces
     assert answer.choices[0].text == "".join(pieces)
+
+
+def test_a_text_is_cut_and_takes_nothing_more() -> None:
+    answer = CompletionResponse(max_letters=10)
+    pieces = [piece for text in ("<think>well</think>", "Good eve", "ning, all", " of you") for piece in
+              answer.add(chunk(text, finish_reason=None), is_whole=False)[0]]  # fmt: skip
+    assert pieces == ["Good eve", "ni"] and answer.is_full
+    assert not answer.add(chunk("more"), is_whole=False)[1]  # so that its deadline passes
+    answer.add(chunk("", finish_reason="stop"), is_whole=False)
+    assert (answer.choices[0].text, answer.choices[0].is_cut) == ("Good eveni", True)
+
+
+def test_a_thought_is_progress_until_the_text_begins() -> None:
+    answer = CompletionResponse()
+    thought = {"choices": [{"index": 0, "delta": {"reasoning_content": "hm"}}]}
+    assert answer.add(thought, is_whole=False)[1]
+    assert answer.add(chunk("Good"), is_whole=False)[1]
+    assert not answer.add(thought, is_whole=False)[1]
+
+
+def test_a_long_thought_is_followed_to_its_end() -> None:
+    answer = CompletionResponse()
+    sent = ["<think>", *["so and so "] * 30_000, "</th", "ink>", "\n", "Yes."]
+    assert [piece for text in sent for piece in answer.add(chunk(text), is_whole=False)[0]] == ["Yes."]
+    blanks = {"choices": [{"index": 1, "delta": {"content": "\n" * 10}}]}
+    with pytest.raises(ThoughtTooLong):
+        deque((answer.add(blanks, is_whole=False) for _ in range(50_000)), maxlen=0)
+
+
+def test_choices_are_not_without_number() -> None:
+    answer = CompletionResponse()
+    choices = [{"index": index, "delta": {"content": "x"}} for index in range(129)]
+    with pytest.raises(WrongAnswer, match="128 choices"):
+        answer.add({"choices": choices}, is_whole=False)
+
+
+@pytest.mark.parametrize("count", [True, -1, 10**30, 1.5, "7", None])
+def test_what_cannot_be_a_number_of_tokens_is_none(count: object) -> None:
+    answer = CompletionResponse()
+    answer.add({"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}, is_whole=False)
+    assert answer.prompt_tokens is answer.completion_tokens is None
 
 
 def test_log_probabilities_are_those_of_the_text() -> None:

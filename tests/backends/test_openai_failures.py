@@ -7,8 +7,9 @@ from time import sleep
 
 import pytest
 
-from llmclient import KEY, MESSAGES, Open, exhaust, streamed
+from llmclient import KEY, MESSAGES, Open, exhaust, requests_of, streamed
 from llmserver import TEXT, Running
+from understudy.backends import chat_endpoint
 from understudy.dialogue import Sampling
 from understudy.errors import BackendError
 
@@ -48,6 +49,44 @@ def test_a_reply_that_breaks_off_is_an_error_once_it_was_heard(open_backend: Ope
     assert next(generator).startswith("The")
     with pytest.raises(BackendError, match="mid-sentence"):
         exhaust(generator)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_text_that_does_not_end_is_cut(open_backend: Open, whole: bool) -> None:
+    backend = open_backend("floods")
+    sampling = Sampling(max_tokens=20)
+    completion = backend.complete(MESSAGES, sampling)[0] if whole else streamed(backend, sampling)[1]
+    assert completion.finish_reason == "length" and completion.text.startswith("never stop never stop")
+    assert 500 < len(completion.text) < 2_000
+
+
+def test_of_several_texts_one_that_does_not_end_is_cut_too(open_backend: Open) -> None:
+    completions = open_backend("floods").complete(MESSAGES, Sampling(n=2, max_tokens=20))
+    assert {completion.finish_reason for completion in completions} == {"length"} and len(completions) == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["field=reasoning_content", "field=reasoning", "start=<think>", "piece=%20%0A", "start=<think>&piece=</thin"],
+)
+def test_a_thought_that_does_not_end_is_given_up(open_backend: Open, llm_server: Running, options: str) -> None:
+    backend = open_backend(f"floods?{options}")
+    with pytest.raises(BackendError, match="thought without end"):
+        streamed(backend)
+    assert len(requests_of(llm_server, backend)) == 1
+
+
+def test_a_model_that_thinks_slowly_is_given_up_in_time(open_backend: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_endpoint, "THOUGHT_TIMEOUTS", 0)
+    with pytest.raises(BackendError, match="thought without end"):
+        streamed(open_backend("thinks?apart=1"))
+    assert streamed(open_backend("say"))[1].text == TEXT
+
+
+@pytest.mark.parametrize("digits", [9, 30, 400])
+def test_a_number_of_tokens_beyond_belief_is_not_believed(open_backend: Open, digits: int) -> None:
+    usage = streamed(open_backend(f"boasts?digits={digits}"))[1].usage
+    assert 0 < usage.completion_tokens < 100 and 0 < usage.prompt_tokens < 100
 
 
 @pytest.mark.parametrize("scenario", ["dies?times=1", "dies-chunked?times=2", "fails-inside?times=1"])
@@ -139,8 +178,28 @@ def test_a_listener_who_takes_their_time_loses_nothing(open_backend: Open) -> No
     assert "".join(pieces + tail) == completion.text == TEXT
 
 
+@pytest.mark.parametrize("code", [401, 403])
+@pytest.mark.parametrize("form", ["", "upper", "reversed", "percent", "base64", "hex", "short"])
+def test_nothing_is_shown_of_an_answer_that_refuses_the_key(open_backend: Open, code: int, form: str) -> None:
+    with pytest.raises(BackendError, match=f"HTTP {code} .*is the key right") as caught:
+        streamed(open_backend(f"tells-key?code={code}&as={form}"))
+    assert "provided" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["upper", "reversed", "percent", "base64", "hex", "short"])
+@pytest.mark.parametrize("where", ["code=500", "code=400", "inside=1", "location=1", "page=1"])
+def test_the_key_is_known_in_every_usual_form(open_backend: Open, form: str, where: str) -> None:
+    with pytest.raises(BackendError, match=r"\[key\]"):
+        streamed(open_backend(f"tells-key?{where}&as={form}", retries=0))
+
+
+def test_words_that_have_nothing_of_the_key_are_shown(open_backend: Open) -> None:
+    with pytest.raises(BackendError, match=r"500 .*the secrets of a sk-eptic, 7f3a"):
+        streamed(open_backend("status?code=500&message=the+secrets+of+a+sk-eptic,+7f3a", retries=0, key="sk-9Qx_77Lm"))
+
+
 @pytest.mark.parametrize(
-    "scenario", ["tells-key", "tells-key?code=500", "tells-key?inside=1", "tells-key?location=1", "tells-key?page=1"]
+    "scenario", ["tells-key?code=500", "tells-key?inside=1", "tells-key?location=1", "tells-key?page=1"]
 )
 def test_the_key_goes_to_the_server_and_nowhere_else(open_backend: Open, llm_server: Running, scenario: str) -> None:
     backend = open_backend(scenario, retries=1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.cards.lorebook import POSITIONS, active_entries, lore_for
+from understudy.cards.lorebook import POSITIONS, active_entries, lore_for, unsupported_patterns
 from understudy.dialogue import Turn
 from understudy.story import LoreEntry
 
@@ -135,7 +135,50 @@ def test_macros_are_filled_in_when_it_is_said() -> None:
 
 def test_hostile_patterns_cost_little_together() -> None:
     lore = [entry(str(number), "/(a|a)*(a|aa)*(.*)(.*)(.*)b$/") for number in range(200)]
-    assert names([*lore, entry("plain", "a")], "a" * 50_000 + " a") == ["plain"]
+    assert names([entry("plain", "a"), *lore], "a" * 50_000 + " a") == ["plain"]
+
+
+def test_lookarounds_nested_in_repetitions_cost_nothing() -> None:
+    pattern = "a"
+    for _ in range(4):
+        pattern = f"(?:(?={pattern})b){{60}}"
+    assert names([entry("hostile", f"/{pattern}/"), entry("plain", "b")], "b") == ["plain"]
+
+
+# Each of these would take hours if entries, keys and texts were not counted: they need only come to an end.
+
+
+def test_a_chain_of_long_entries_comes_to_an_end() -> None:
+    lore = [entry(str(number), f"k{number}", content=f"k{number + 1} " + "b" * 20_000) for number in range(3_000)]
+    found = names(lore, "k0")
+    assert found[:3] == ["0", "1", "2"] and len(found) < 1_000
+
+
+def test_a_key_that_is_everywhere_in_a_long_text_comes_to_an_end() -> None:
+    names([entry(str(number), "a") for number in range(3_000)], "a" * 1_000_000)
+
+
+def test_many_levels_groups_and_constant_entries_come_to_an_end() -> None:
+    levels = [entry(str(number), "x", recursion_level=number) for number in range(60_000)]
+    assert len(names(levels, "a")) == 0
+    groups = [entry(str(number), "a", group=f"{number},all") for number in range(60_000)]
+    assert len(names(groups, "a")) == 1
+    assert len(names([entry(str(number), is_constant=True) for number in range(60_000)], "a")) == 1_000
+
+
+def test_a_scan_that_has_taken_its_steps_finds_no_more_by_what_is_missing() -> None:
+    hungry = [entry(str(number), "a", "b") for number in range(3_000)]
+    late = entry("late", "a", secondary_keys=("nowhere",), logic="not any")
+    assert "late" not in names([*hungry, late], "a" * 1_000_000)
+
+
+def test_patterns_that_are_taken_as_texts_are_told_with_the_reason() -> None:
+    behind = entry("cats", "/(?<!tom)cat/", "cat", "/c[ae]t/i")
+    again = entry("again", "mouse", secondary_keys=(r"/(a)\1/",))
+    assert [(item.name, key, reason) for item, key, reason in unsupported_patterns([behind, again])] == [
+        ("cats", "/(?<!tom)cat/", "looking ahead or behind is not supported"),
+        ("again", r"/(a)\1/", "references to groups are not supported"),
+    ]
 
 
 keys = st.lists(st.sampled_from(["a", "b", "/a|c/i", "c d", "{{user}}", "ß", "/(/", ""]), max_size=3).map(tuple)

@@ -207,6 +207,17 @@ def test_the_greeting_knows_whom_it_greets(card: Path) -> None:
     assert [turn["text"] for turn in conversation.turns()] == ["Well, User?\nSpeak.", "Hello", "Line 2."]
 
 
+def test_a_key_that_cannot_be_a_pattern_is_told(run: Run, card: Path) -> None:
+    keys = ["/(?<!sea )fog/i", *(f"/{number}(f)o\\1/" for number in range(7))]
+    entries = {"0": {"key": keys, "content": "Fog kills."}, "1": {"key": ["/fog+/"], "content": "Fog is grey."}}
+    Path("fog.json").write_text(json.dumps({"entries": entries}))
+    chatting = run("chat", card, "Mira", "--agent", "scripted", "--lore", "fog.json", "--say", "Fog?")
+    reading = run("read", card, "--lore", "fog.json", "-o", "mira.story")
+    for told in (chatting.stderr, reading.stderr):
+        assert "/(?<!sea )fog/i is taken as a plain text: looking ahead or behind" in told
+        assert "3 more" in told and "fog+" not in told
+
+
 def test_a_lorebook_is_added_to_what_a_talk_may_bring_up(run: Run, card: Path) -> None:
     Path("fog.json").write_text(json.dumps(LORE))
     conversation = Conversation(

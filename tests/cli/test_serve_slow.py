@@ -115,6 +115,60 @@ def test_other_signals_let_a_stream_end_too(serve: Serve, sent: signal.Signals) 
     assert process.returncode == 0 and "Stopped." in out
 
 
+COMPUTING = """
+from pathlib import Path
+
+class Computing:
+    def reply(self, situation, history):
+        Path("computing").touch()
+        while True:
+            pass
+"""
+SHORT_GRACE = """
+import sys
+import understudy.server.chats.service as service
+import understudy.server.http_server as http_server
+http_server.GRACE_S = 1
+service.ChatService.close.__defaults__ = (1.0,)
+from understudy.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("signals", "command"),
+    [((signal.SIGTERM,), ["-c", SHORT_GRACE]), ((signal.SIGINT, signal.SIGINT), ["-m", "understudy"])],
+)
+def test_an_agent_that_computes_for_ever_ends_with_the_server(
+    tmp_path: Path, signals: tuple[signal.Signals, ...], command: list[str]
+) -> None:
+    (tmp_path / "computing_agent.py").write_text(COMPUTING)
+    known = {**os.environ, "UNDERSTUDY_DATA": str(tmp_path / "data")}
+    known["PYTHONPATH"] = os.pathsep.join([str(tmp_path), known.get("PYTHONPATH", "")])
+    options = ["serve", "demo-zh", "--port", "0", "--agent", "computing_agent:Computing"]
+    with subprocess.Popen(
+        [sys.executable, *command, *options], stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=known,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:  # fmt: skip
+        try:
+            assert process.stdout is not None
+            url = next(line.split()[2].rstrip("/") for line in process.stdout if "Talk on " in line)
+            name = httpx.get(f"{url}/api/stories/demo-zh/cast", timeout=60).json()["cast"][0]["name"]
+            body = {"model": f"demo-zh/{name}", "messages": [{"role": "user", "content": "x"}]}
+            content = json.dumps(body)
+            with closing(connected(url)) as client:
+                head = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                client.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n{content}".encode())
+                until((tmp_path / "computing").exists)
+                for sent in signals:
+                    process.send_signal(sent)
+                    time.sleep(1)  # two signals at once would be one
+                out, _ = process.communicate(timeout=110)  # under the grace of a server that was not made impatient
+            assert process.returncode == 0 and "Stopped." in out
+        finally:
+            process.kill()
+
+
 def test_under_nohup_a_lost_terminal_stops_nothing(serve: Serve) -> None:
     process, url = serve(key=None, nohup=True)
     process.send_signal(signal.SIGHUP)

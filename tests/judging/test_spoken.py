@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 
 import pytest
@@ -16,10 +17,11 @@ from understudy.backends.scripted import ScriptedBackend
 from understudy.cancellation import Cancellation
 from understudy.dialogue import Draft, Reply, Sampling, Situation, Turn
 from understudy.errors import BackendError
+from understudy.judging import spoken
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Guard, Verdict
 from understudy.judging.politeness import evasion_drafts
-from understudy.judging.spoken import ResumingAgent, pieces_of
+from understudy.judging.spoken import SENTENCE_END, ResumingAgent, _sentences, pieces_of
 from understudy.persona import Persona
 
 INES = Situation(Persona("Ines", profile=("I walk dogs for a living.",)))
@@ -206,6 +208,36 @@ def test_a_model_that_fails_before_a_word_is_an_error_and_later_ends_the_reply()
     reply = capable(Breaking([""])).reply(INES, ASKED)
     assert reply.text == "I was at home."
     assert any(item.text == "broken off: the server is gone" for item in reply.evidence)
+
+
+@pytest.mark.parametrize("text", ["a" * 400_000, "ab " * 130_000, "Mr. " * 100_000, "a.b" * 130_000, "”." * 200_000])
+def test_a_text_without_an_end_is_cut_in_time_proportional_to_it(text: str) -> None:
+    assert list(pieces_of(text)) == [text]  # squared, it would take an hour
+
+
+def test_a_sentence_that_comes_in_many_pieces_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = list[int]()
+
+    class Counting:
+        def search(self, text: str, begin: int) -> re.Match[str] | None:
+            searched.append(len(text) - begin)
+            return SENTENCE_END.search(text, begin)
+
+    monkeypatch.setattr(spoken, "SENTENCE_END", Counting())
+    pieces = ["so ", "on ", "and ", "“so” "] * 2_000
+    assert list(_sentences(_written(pieces))) == ["".join(pieces)]
+    assert sum(searched) < 20 * sum(map(len, pieces))
+
+
+def _written(pieces: list[str]) -> Generator[str, None, Reply]:
+    yield from pieces
+    return Reply("".join(pieces))
+
+
+@given(st.text(alphabet="ADr.!? \n。」”…", max_size=40), st.integers(1, 5))
+def test_however_it_is_cut_a_stream_has_the_same_sentences(text: str, size: int) -> None:
+    whole = list(_sentences(_written([text])))
+    assert list(_sentences(_written([text[at : at + size] for at in range(0, len(text), size)]))) == whole
 
 
 @given(st.text(alphabet="Ab.!? \n。」”…", max_size=40))

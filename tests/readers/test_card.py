@@ -346,6 +346,18 @@ def test_a_story_of_cards_alone_tells_of_no_time(tmp_path: Path) -> None:
     assert not read(tmp_path).is_of_cards
 
 
+def test_a_key_that_cannot_be_a_pattern_is_told_where_the_card_is_read(tmp_path: Path) -> None:
+    entry = {"keys": ["/(?<=old )gate/i", "/gates?/"], "content": "The gate is oak.", "name": "gate", "enabled": True}
+    document = {**CARD, "data": {**CARD["data"], "character_book": {"entries": [entry]}}}
+    (tmp_path / "odile.json").write_text(json.dumps(document))
+    told = story(SourceFile(tmp_path / "odile.json"))
+    (unread,) = [item for item in told.unread() if "pattern" in item.reason]
+    assert "/(?<=old )gate/i" in unread.text and "gate" in unread.text
+    assert "plain text" in unread.reason and "looking ahead or behind" in unread.reason
+    (kept,) = persona_at(told, "Odi", "end").lore
+    assert kept.keys == ("/(?<=old )gate/i", "/gates?/")
+
+
 def test_whoever_it_talks_with_is_named_in_profile_and_setting(tmp_path: Path) -> None:
     path = tmp_path / "odile.json"
     path.write_text(json.dumps(CARD), encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Parses chat completions, whole or as chunks, and recognises what servers send instead of one."""
+"""Parses chat completions, whole or as chunks, and recognises what servers send instead of one.
+
+A server may go on for ever: a text is cut at `max_letters`, and a thought is given up at `MAX_THOUGHT`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,24 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-__all__ = ["CompletionChoice", "CompletionResponse", "ServerFault", "WrongAnswer", "error_message"]
+__all__ = [
+    "MAX_LETTERS",
+    "CompletionChoice",
+    "CompletionResponse",
+    "ServerFault",
+    "ThoughtTooLong",
+    "WrongAnswer",
+    "error_message",
+]
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
 LENGTH = ("length", "max_tokens")
 THINK, END_THINK = "<think>", "</think>"
+MAX_LETTERS = 100_000  # of a text
+MAX_THOUGHT = 400_000  # letters before the text begins
+MAX_CHOICES = 128
+MAX_TOKENS = 10_000_000  # of a prompt or a text that a server may say it has counted
 
 
 class WrongAnswer(ValueError):
@@ -22,21 +37,42 @@ class ServerFault(ValueError):
     """An error the server reports inside its answer."""
 
 
+class ThoughtTooLong(ValueError):
+    """Much was thought, and nothing said."""
+
+
 @dataclass(slots=True)
 class CompletionChoice:
     """One completion, filled chunk by chunk. Leading blanks and a <think> block are no part of its text."""
 
+    max_letters: int = MAX_LETTERS
     texts: list[str] = field(default_factory=list)
     finish_reason: str = ""
     log_probs: list[float] = field(default_factory=list)
     refusal: str = ""
     has_thought: bool = False
     _start: str | None = ""
-    """Blanks, or what may be a <think> block; None once the text has begun."""
+    """Blanks, what may be a <think> block, or the end of one that is open; None once the text has begun."""
+    _is_thinking: bool = False
+    _letters: int = 0
+    """Of the text, or of what came before it while that has not begun."""
+
+    @property
+    def has_begun(self) -> bool:
+        return self._start is None
 
     @property
     def text(self) -> str:
         return "".join(self.texts)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it was cut here: nothing more of it is taken."""
+        return self.has_begun and self._letters >= self.max_letters
+
+    @property
+    def is_lost_in_thought(self) -> bool:
+        return not self.has_begun and self._letters > MAX_THOUGHT
 
     @property
     def is_cut(self) -> bool:
@@ -44,38 +80,44 @@ class CompletionChoice:
         return self.finish_reason in LENGTH
 
     def take(self, item: dict[str, Any], message: dict[str, Any]) -> tuple[str, bool]:
-        """Take in a choice as it was sent; returns what is new of its text, and whether anything is."""
+        """Take in a choice as it was sent; returns what is new of its text, and whether there is progress: a model may
+        think before its text begins, but not for ever while it should be saying something."""
         content = message.get("content")
         if content is not None and not isinstance(content, str):
             raise WrongAnswer("has a content that is no text")
-        is_thinking = any(
-            isinstance(message.get(key), str) and message[key] for key in ("reasoning_content", "reasoning")
-        )
-        self.has_thought = self.has_thought or is_thinking
+        thoughts = [message[key] for key in ("reasoning_content", "reasoning") if isinstance(message.get(key), str)]
+        self.has_thought = self.has_thought or any(thoughts)
         if isinstance(refusal := message.get("refusal"), str):
             self.refusal += refusal
         self.log_probs += _log_probs(item.get("logprobs"))
-        if isinstance(reason := item.get("finish_reason"), str):
+        if isinstance(reason := item.get("finish_reason"), str) and not self.is_full:
             self.finish_reason = reason
+        unheard = 0 if self.has_begun else len(content or "") + sum(map(len, thoughts))
+        self._letters += unheard
         text = self._speak(SURROGATE.sub("\ufffd", content)) if content else ""
-        return text, bool(content) or is_thinking
+        return text, bool(text) or unheard > 0
 
     def _speak(self, text: str) -> str:
-        """Append to the text; returns the part that is outside a <think> block."""
+        """Append to the text; returns the part that is outside a <think> block, as far as it may go."""
         if self._start is not None:
             start = (self._start + text).lstrip()
-            if start.startswith(THINK):
-                self.has_thought = True
-                start = start.partition(END_THINK)[2].lstrip()
-                is_open = not start
+            if self._is_thinking or start.startswith(THINK):
+                self.has_thought = self._is_thinking = True
+                thought, end, start = start.partition(END_THINK)
+                self._is_thinking, start = not end, start.lstrip()
+                is_open, self._start = not start, "" if end else thought[1 - len(END_THINK) :]
             else:
-                is_open = THINK.startswith(start)
+                is_open, self._start = THINK.startswith(start), start
             if is_open:
-                self._start += text
                 self.log_probs.clear()  # they belong to the thought, not to the text
                 return ""
-            text, self._start = start, None
-        self.texts.append(text)
+            text, self._start, self._letters = start, None, 0
+        text = text[: self.max_letters - self._letters]
+        self._letters += len(text)
+        if self._letters >= self.max_letters:
+            self.finish_reason = LENGTH[0]
+        if text:
+            self.texts.append(text)
         return text
 
 
@@ -83,6 +125,7 @@ class CompletionChoice:
 class CompletionResponse:
     """The choices of one response, filled by its documents."""
 
+    max_letters: int = MAX_LETTERS
     choices: dict[int, CompletionChoice] = field(default_factory=dict)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -90,8 +133,18 @@ class CompletionResponse:
     """A document without choices: quoted in the error message if nothing else came."""
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a text has: until then all is thought."""
+        return any(choice.has_begun for choice in self.choices.values())
+
+    @property
     def is_finished(self) -> bool:
         return bool(self.choices) and all(choice.finish_reason for choice in self.choices.values())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a text was cut here, whose server may go on for ever."""
+        return any(choice.is_full for choice in self.choices.values())
 
     def finish(self) -> None:
         """Called where the server signals the end of its response."""
@@ -117,8 +170,12 @@ class CompletionResponse:
         pieces, has_progress = list[str](), False
         for position, item in enumerate(choices):
             index, message = _choice(item, position, "message" if is_whole else "delta")
-            text, has_changed = self.choices.setdefault(index, CompletionChoice()).take(item, message)
+            if len(self.choices) == MAX_CHOICES and index not in self.choices:
+                raise WrongAnswer(f"has over {MAX_CHOICES} choices")
+            text, has_changed = self.choices.setdefault(index, CompletionChoice(self.max_letters)).take(item, message)
             has_progress = has_progress or has_changed
+            if not is_whole and self.choices[index].is_lost_in_thought:
+                raise ThoughtTooLong
             if text and index == next(iter(self.choices)):
                 pieces.append(text)
         if is_whole:
@@ -127,9 +184,13 @@ class CompletionResponse:
 
     def _take_usage(self, usage: Any) -> None:
         if isinstance(usage, dict):
-            prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-            self.prompt_tokens = prompt if isinstance(prompt, int) and prompt >= 0 else self.prompt_tokens
-            self.completion_tokens = completion if isinstance(completion, int) and completion >= 0 else None
+            self.prompt_tokens = _token_count(usage.get("prompt_tokens"), self.prompt_tokens)
+            self.completion_tokens = _token_count(usage.get("completion_tokens"))
+
+
+def _token_count(value: Any, default: int | None = None) -> int | None:
+    is_likely = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
+    return value if is_likely else default
 
 
 def _choice(item: Any, position: int, key: str) -> tuple[int, dict[str, Any]]:

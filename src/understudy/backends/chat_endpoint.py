@@ -10,7 +10,7 @@ from itertools import chain
 from time import monotonic
 from typing import Any
 
-from understudy.backends.answers import CompletionResponse, ServerFault, WrongAnswer
+from understudy.backends.answers import MAX_LETTERS, CompletionResponse, ServerFault, ThoughtTooLong, WrongAnswer
 from understudy.backends.endpoint import parse_url
 from understudy.backends.events import DONE, NotEvents, event_documents, looks_like_events
 from understudy.backends.exchange import HttpExchange
@@ -26,6 +26,8 @@ LARGEST_ANSWER = 32 * 1024 * 1024
 LARGEST_ERROR = 64 * 1024
 ERROR_TIMEOUT_S = 5.0
 USAGE_TIMEOUT_S = 2.0
+LETTERS_PER_TOKEN, LEAST_LETTERS = 32, 1_000  # what a text may have, where a server does not heed `max_tokens`
+THOUGHT_TIMEOUTS = 10  # times `timeout_s`, in which a model that thinks must have said its first word
 ENOUGH_TO_TELL = 8  # bytes that suffice to tell events from JSON
 
 
@@ -64,6 +66,8 @@ class ChatEndpoint:
         if cancellation.is_cancelled:
             raise Cancelled
         has_begun, failure = False, None
+        answer.max_letters = self._max_letters(sampling)
+        thinks_until = monotonic() + THOUGHT_TIMEOUTS * self._settings.timeout_s
         try:
             with (
                 HttpExchange(self._endpoint, self._settings.connect_timeout_s) as exchange,
@@ -79,10 +83,14 @@ class ChatEndpoint:
                     pieces, has_progress = self._add(answer, document, is_whole)
                     yield from pieces
                     if answer.is_finished and len(answer.choices) >= sampling.n:  # only the usage may follow
+                        if answer.is_full:
+                            break
                         exchange.deadline = monotonic() + min(USAGE_TIMEOUT_S, self._settings.token_timeout_s)
                     elif has_progress:  # a keep-alive comment is not progress
                         has_begun = True
                         exchange.deadline = monotonic() + self._settings.token_timeout_s
+                        if not answer.has_begun and monotonic() > thinks_until:
+                            raise self._failures.thought_too_long()
         except (OSError, HTTPException, NotEvents, Failure) as error:
             failure = self._told(error, has_begun)
         if not answer.is_finished and cancellation.is_cancelled:
@@ -90,6 +98,10 @@ class ChatEndpoint:
         if not answer.is_finished and failure is not None:
             raise failure  # here, without its context: what a server sent may hold the key
         self._check(answer)
+
+    def _max_letters(self, sampling: Sampling) -> int:
+        tokens = self._settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens
+        return MAX_LETTERS if tokens is None else min(MAX_LETTERS, LEAST_LETTERS + LETTERS_PER_TOKEN * tokens)
 
     def _headers(self) -> dict[str, str]:
         headers = {
@@ -145,6 +157,8 @@ class ChatEndpoint:
             return answer.add(document, is_whole)
         except ServerFault as fault:
             raise self._failures.server_fault(str(fault)) from None
+        except ThoughtTooLong:
+            raise self._failures.thought_too_long() from None
         except WrongAnswer as wrong:
             raise self._failures.wrong_answer(str(wrong), document) from None
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.client import HTTPMessage
 from typing import Any
+from urllib.parse import unquote
 
 from understudy.backends.answers import CompletionChoice, error_message
 from understudy.backends.exchange import CertificateRefused, ConnectFailed
@@ -20,6 +22,8 @@ __all__ = ["OPTIONAL_FIELDS", "Failure", "Failures"]
 NEVER, ONCE, ALWAYS = 0, 1, 1_000
 TRANSIENT = {408, 409, 425, 429}
 SHOWN = 200
+WORD = re.compile(r"[^\s\"'{}\[\](),:;<>]+")
+KEY_PART = 6  # so many letters of a key in a row are not shown, in whatever case or encoding
 HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title)\b", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
 OPTIONAL_FIELDS = (  # of a request: what a server may refuse and still answer without
@@ -54,6 +58,7 @@ class Failures:
 
     def __init__(self, name: str, url: str, settings: LLMSettings) -> None:
         self._start, self._settings = f"{name} at {url}", settings
+        self._key_parts = _key_parts(settings.key or "")
 
     def connection(self, error: Exception) -> Failure:
         if isinstance(error, CertificateRefused):
@@ -75,6 +80,9 @@ class Failures:
 
     def too_long(self) -> Failure:
         return self._failure("the answer does not end: set max_tokens")
+
+    def thought_too_long(self) -> Failure:
+        return self._failure("thought without end, and said nothing: let it think less, or use another model")
 
     def not_json(self, text: str) -> Failure:
         if HTML.match(text):
@@ -109,6 +117,8 @@ class Failures:
             document = json.loads(body)
         except (ValueError, RecursionError):
             document = None
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):  # where servers quote the key, or parts of it
+            return self._failure(f"HTTP {status} {_phrase(status)}" + self._advice(status, ""))
         page = TITLE.search(body) if HTML.match(body) else None
         message = self.excerpt(error_message(document) or (page[1] if page else body))
         text = (
@@ -123,12 +133,19 @@ class Failures:
 
     def excerpt(self, text: str) -> str:
         """The start of what a server sent, on one line, without control characters and without the key."""
+        text = text[: 50 * SHOWN]
         if key := self._settings.key:
             for form in (key, json.dumps(key)[1:-1]):
                 text = text.replace(form, "[key]")
-        text = "".join(character if character.isprintable() else " " for character in text[: 50 * SHOWN])
+            text = WORD.sub(lambda word: "[key]" if self._tells_of_key(word[0]) else word[0], text)
+        text = "".join(character if character.isprintable() else " " for character in text)
         text = " ".join(text.split())
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+    def _tells_of_key(self, word: str) -> bool:
+        """Whether a word has a part of the key, in whatever case or encoding."""
+        parts = (_letters(form) for form in (word, unquote(word)))
+        return any(part[start : start + KEY_PART] in self._key_parts for part in parts for start in range(len(part)))
 
     def _advice(self, status: int, message: str) -> str:
         if status in (401, 403):
@@ -150,6 +167,18 @@ class Failures:
     def _reason(self, error: Exception) -> str:
         text = getattr(error, "strerror", None) or str(error)
         return self.excerpt(text) or type(error).__name__
+
+
+def _key_parts(key: str) -> frozenset[str]:
+    """What tells of a key: its parts of `KEY_PART` letters, and those of its usual encodings."""
+    data = key.encode("utf-8", "replace")
+    encoded = [b64encode(before + data).decode() for before in (b"", b" ", b"  ")]  # wherever in a text it stood
+    forms = map(_letters, (key, data.hex(), key[::-1], *(text[4:-4] for text in encoded)))
+    return frozenset(form[start : start + KEY_PART] for form in forms for start in range(len(form) - KEY_PART + 1))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _phrase(status: int) -> str:

@@ -15,29 +15,32 @@
     said        in the order of their position (before or after the character, ...), then `order`, lowest first
 
 Not followed: sticky and cooldown, which need a memory of earlier replies; character filters, triggers, vectors. They
-stay in the card. A pattern is matched by `regex`, which cannot be made to hang; what that refuses is a plain text key.
+stay in the card. A pattern is matched by RE2, which cannot be made to hang; what RE2 refuses is a plain text key.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from itertools import islice
 from random import Random
+from typing import NamedTuple
 
-from understudy.cards.regex import MatchBudget, Regex, Unsupported, compile_regex
+from understudy.cards.regex import Regex, Unsupported, compile_regex, pattern_of
 from understudy.dialogue import Turn
 from understudy.macros import fill_macros
 from understudy.story import LoreEntry
 
-__all__ = ["POSITIONS", "active_entries", "keys_named", "lore_for"]
+__all__ = ["POSITIONS", "active_entries", "keys_named", "lore_for", "unsupported_patterns"]
 
 SCAN_DEPTH = 2
 MAX_SCANNED = 8_000  # characters that patterns look at, from the newest turn back
 MAX_ACTIVE = 1_000
-REGEX_STEPS = 2_000_000  # of all patterns together, some two seconds
+MAX_PATTERNS = 1_000  # that are compiled for one reply; further ones are plain texts
+MAX_STEPS = 100_000_000  # of one reply's scan, some two seconds; nothing is found after them
+ENTRY_STEPS = KEY_STEPS = 100  # what looking at an entry or a key takes, whatever the text
+HIT_STEPS = 20  # what looking around a key that is there takes
+TEXT_STEPS = 10  # what a character takes of the texts that are put together
 POSITIONS = ("before", "after", "note top", "note bottom", "at depth", "examples top", "examples bottom", "outlet")
-LITERAL_REGEX = re.compile(r"/(?P<pattern>(?:\\.|[^/\\])+)/(?P<flags>[a-z]*)", re.DOTALL)
 MESSAGE = "\x01"  # stands before each turn, so that a pattern can tell where one begins
 
 CountTokens = Callable[[str], int]
@@ -85,13 +88,14 @@ def active_entries(
     levels = sorted({entry.recursion_level for entry in waiting} - {0})
     level, is_recursing = levels[0] if levels else 0, False
     active = list[LoreEntry]()
-    while len(active) < MAX_ACTIVE and not spent.is_exhausted:
+    while len(active) < MAX_ACTIVE and not spent.is_exhausted and not scan.is_exhausted:
         matching = [entry for entry in waiting if scan.finds(entry, level, is_recursing)]
         drawn = [entry for entry in matching if _happens(entry, chance)]
         winners = _group_winners(drawn, active, chance)
-        fresh = [entry for entry in winners if spent.takes(entry)]
+        fresh = list(islice(filter(spent.takes, winners), MAX_ACTIVE - len(active)))
         active += fresh
-        waiting = [entry for entry in waiting if not any(entry is done for done in matching)]
+        done = set(map(id, matching))
+        waiting = [entry for entry in waiting if id(entry) not in done]
         leading = [entry for entry in fresh if not entry.prevents_recursion]
         if is_recursive and leading:
             scan.add(entry.content for entry in leading)
@@ -113,64 +117,126 @@ def keys_named(
 
 
 class _Scan:
-    """The text in which keys are looked for: turns, newest first, and what the entries found say."""
+    """The text in which keys are looked for: turns, newest first, and what the entries found say.
+
+    A book may come from anybody, so every step is counted, and a scan that has taken `MAX_STEPS` finds no more.
+    """
 
     def __init__(self, history: Sequence[Turn], char: str, user: str, depth: int) -> None:
         self._turns = [f"{MESSAGE}{turn.speaker}: {turn.text}" for turn in reversed(history)]
         self._char, self._user, self._depth = char, user, depth
         self._found = ""
-        self._steps = MatchBudget(REGEX_STEPS)
+        self._left = MAX_STEPS
+        self._texts = dict[tuple[int, bool], _ScannedText]()
+        self._patterns = dict[tuple[str, str], Regex | None]()
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._left <= 0
 
     def add(self, contents: Iterable[str]) -> None:
         filled = (fill_macros(content, self._char, self._user) for content in contents)
         self._found = "\n".join([*filled, self._found])
+        self._texts.clear()
 
     def finds(self, entry: LoreEntry, level: int, is_recursing: bool) -> bool:
+        self._left -= ENTRY_STEPS
         if entry.recursion_level > (level if is_recursing else 0) or len(self._turns) < entry.delay:
             return False
         if entry.excludes_recursion and is_recursing:
             return False
         if entry.is_constant:
             return True
-        text = self._scanned(entry) + ("\n" + self._found if is_recursing else "")
+        text = self._scanned(entry, is_recursing)
         if not any(self._has(key, entry, text) for key in entry.keys):
             return False
         if not entry.secondary_keys:
             return True
         present = [self._has(key, entry, text) for key in entry.secondary_keys]
-        return {
-            "and any": any(present),
-            "and all": all(present),
-            "not any": not any(present),
-            "not all": not all(present),
-        }[entry.logic]
+        return (
+            not self.is_exhausted
+            and {
+                "and any": any(present),
+                "and all": all(present),
+                "not any": not any(present),
+                "not all": not all(present),
+            }[entry.logic]
+        )
 
     def names(self, key: str, entry: LoreEntry) -> bool:
-        return self._has(key, entry, self._scanned(entry))
+        return self._has(key, entry, self._scanned(entry, is_recursing=False))
 
-    def _scanned(self, entry: LoreEntry) -> str:
+    def _scanned(self, entry: LoreEntry, is_recursing: bool) -> _ScannedText:
         depth = self._depth if entry.scan_depth is None else entry.scan_depth
-        return "\n".join(self._turns[: max(depth, 0)])
+        return self._text(min(max(depth, 0), len(self._turns)), is_recursing)
 
-    def _has(self, key: str, entry: LoreEntry, text: str) -> bool:
+    def _text(self, depth: int, is_recursing: bool) -> _ScannedText:
+        text = self._texts.get((depth, is_recursing))
+        if text is None:
+            joined = "\n".join(self._turns[:depth]) + ("\n" + self._found if is_recursing else "")
+            text = self._texts[depth, is_recursing] = _ScannedText(
+                joined, joined.lower(), joined[:MAX_SCANNED].encode("utf-8", "replace")
+            )
+            self._left -= TEXT_STEPS * len(joined)
+        return text
+
+    def _has(self, key: str, entry: LoreEntry, scanned: _ScannedText) -> bool:
+        self._left -= KEY_STEPS + len(key)
+        if self.is_exhausted:
+            return False
         key = fill_macros(key, self._char, self._user)
-        if (regex := _regex(key)) is not None:
-            return regex.search(text[:MAX_SCANNED], self._steps)
-        key = key.strip()
+        if (literal := pattern_of(key)) is not None and (regex := self._regex(*literal)) is not None:
+            self._left -= regex.size * len(scanned.head)
+            return not self.is_exhausted and regex.is_in(scanned.head)
+        key, text = key.strip(), scanned.text
         if not entry.is_case_sensitive:
-            key, text = key.lower(), text.lower()
+            key, text = key.lower(), scanned.lowered
         if not key:
             return False
+        self._left -= len(text) // 4
         if entry.matches_whole_words is False or len(key.split()) > 1:
             return key in text
-        return any(_is_whole(text, offset, len(key)) for offset in _offsets(key, text))
+        return any(_is_whole(text, offset, len(key)) for offset in self._offsets(key, text))
+
+    def _regex(self, pattern: str, flags: str) -> Regex | None:
+        if (pattern, flags) not in self._patterns:
+            if len(self._patterns) == MAX_PATTERNS:
+                return None
+            self._patterns[pattern, flags] = _compiled(pattern, flags)
+        return self._patterns[pattern, flags]
+
+    def _offsets(self, key: str, text: str) -> Iterator[int]:
+        offset = text.find(key)
+        while offset >= 0 and not self.is_exhausted:
+            self._left -= HIT_STEPS
+            yield offset
+            offset = text.find(key, offset + 1)
 
 
-def _offsets(key: str, text: str) -> Iterator[int]:
-    offset = text.find(key)
-    while offset >= 0:
-        yield offset
-        offset = text.find(key, offset + 1)
+class _ScannedText(NamedTuple):
+    text: str
+    lowered: str
+    head: bytes
+    """What patterns look at."""
+
+
+def unsupported_patterns(entries: Iterable[LoreEntry]) -> Iterator[tuple[LoreEntry, str, str]]:
+    """The keys that are written as patterns and are taken as plain texts, each with its entry and the reason."""
+    patterns = [(entry, key) for entry in entries for key in (*entry.keys, *entry.secondary_keys) if pattern_of(key)]
+    for entry, key in patterns[:MAX_PATTERNS]:
+        try:
+            compile_regex(*pattern_of(key) or ("", ""))
+        except Unsupported as error:
+            yield entry, key, str(error)
+    for entry, key in patterns[MAX_PATTERNS:]:
+        yield entry, key, f"over {MAX_PATTERNS} patterns"
+
+
+def _compiled(pattern: str, flags: str) -> Regex | None:
+    try:
+        return compile_regex(pattern, flags)
+    except Unsupported:
+        return None
 
 
 def _is_whole(text: str, offset: int, length: int) -> bool:
@@ -184,17 +250,6 @@ def _is_latin(letter: str) -> bool:
     return letter == "_" or (letter.isascii() and letter.isalnum())
 
 
-@lru_cache(1_000)
-def _regex(key: str) -> Regex | None:
-    literal = LITERAL_REGEX.fullmatch(key.strip())
-    if literal is None:
-        return None
-    try:
-        return compile_regex(literal["pattern"].replace("\\/", "/"), literal["flags"])
-    except Unsupported:
-        return None
-
-
 def _happens(entry: LoreEntry, chance: str) -> bool:
     if entry.probability >= 100:
         return True
@@ -203,10 +258,14 @@ def _happens(entry: LoreEntry, chance: str) -> bool:
 
 def _group_winners(entries: Sequence[LoreEntry], active: Sequence[LoreEntry], chance: str) -> list[LoreEntry]:
     """One entry of each group, none where the group has one already."""
-    lost = set[int]()
-    for group in dict.fromkeys(name for entry in entries for name in _groups(entry)):
-        members = [entry for entry in entries if group in _groups(entry) and id(entry) not in lost]
-        if any(group in _groups(entry) for entry in active):
+    grouped, lost = dict[str, list[LoreEntry]](), set[int]()
+    for entry in entries:
+        for group in _groups(entry):
+            grouped.setdefault(group, []).append(entry)
+    settled = {group for entry in active for group in _groups(entry)} if grouped else set()
+    for group, of_group in grouped.items():
+        members = [entry for entry in of_group if id(entry) not in lost]
+        if group in settled:
             lost.update(map(id, members))
         elif len(members) > 1:
             named = [entry for entry in members if entry.is_group_winner]
@@ -222,7 +281,7 @@ def _group_winners(entries: Sequence[LoreEntry], active: Sequence[LoreEntry], ch
 
 
 def _groups(entry: LoreEntry) -> tuple[str, ...]:
-    return tuple(name.strip() for name in entry.group.split(",") if name.strip())
+    return tuple(dict.fromkeys(name.strip() for name in entry.group.split(",") if name.strip()))
 
 
 class _Spending:

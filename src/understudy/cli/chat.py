@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.agents import draws_on_lines
-from understudy.cards import greetings_for, read_lore
+from understudy.cards import greetings_for
 from understudy.cli.conversation import Conversation
 from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
@@ -25,6 +25,7 @@ from understudy.cli.options import (
     facing_option,
     json_option,
     load_reply_agent,
+    lore_in,
     lore_option,
     name_argument,
     rule_option,
@@ -119,7 +120,7 @@ def chat(
         opened = read_with_people(story, annotated)
         opened_stories.append(opened)
         filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
-        entries = tuple(entry for file in lore for entry in read_lore(file))
+        entries = lore_in(lore)
         remembered = None if person is None else RememberedChat(open_memory(), remembered_person(person).name)
         conversation = Conversation(opened, filtered, name, at, facing, lore=entries, remembered=remembered)
         is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json

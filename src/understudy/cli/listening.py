@@ -5,7 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import sys
+import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
@@ -15,7 +19,7 @@ from understudy.errors import InputError
 if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
 
-__all__ = ["browsable", "key_in", "listen", "open_when_up"]
+__all__ = ["browsable", "ending_with_its_threads", "key_in", "listen", "open_when_up"]
 
 
 def key_in(path: Path) -> str:
@@ -67,3 +71,26 @@ def open_when_up(server: HttpServer, page: str) -> None:
     while not server.started:
         sleep(0.05)
     webbrowser.open(page)
+
+
+@contextmanager
+def ending_with_its_threads() -> Iterator[None]:
+    """Where a thread that was started inside still computes when all is closed, the process ends without it.
+
+    Python would wait for it, and an agent that computes for hours cannot be stopped otherwise.
+    """
+    before, status = set(threading.enumerate()), 0
+    try:
+        yield
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if not _is_computing(before):
+            raise
+    if _is_computing(before):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _is_computing(before: set[threading.Thread]) -> bool:
+    return any(thread.is_alive() and not thread.daemon for thread in threading.enumerate() if thread not in before)

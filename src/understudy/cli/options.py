@@ -13,6 +13,7 @@ from understudy.errors import AgentError, InputError
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.dialogue import Agent
+    from understudy.story import LoreEntry
     from understudy.storyfile import Story
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "json_option",
     "listed",
     "load_reply_agent",
+    "lore_in",
     "lore_option",
     "name_argument",
     "named_columns",
@@ -73,12 +75,28 @@ text_column_option = click.option(
     "--columns", multiple=True, metavar="text=NAME",
     help="The column of a table, or key of JSON lines, that holds the text (default: text, or another usual name).",
 )  # fmt: skip
+MAX_KEYS, MAX_KEY = 5, 80  # how many keys are named in a notice, and how many characters of each
 force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
 names_option = click.option(
     "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
     help="What becomes of their names inside the text: swapped, fame is of no use.",
 )  # fmt: skip
+
+
+def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
+    """The entries of the lorebooks given with --lore; keys that cannot be what they are written as are told."""
+    from understudy.cards import read_lore
+    from understudy.cards.lorebook import unsupported_patterns
+    from understudy.cli.show import clean
+
+    entries = tuple(entry for file in files for entry in read_lore(file))
+    unsupported = list(unsupported_patterns(entries))
+    for _, key, reason in unsupported[:MAX_KEYS]:
+        click.echo(f"--lore: the pattern {clean(key)[:MAX_KEY]} is taken as a plain text: {reason}.", err=True)
+    if more := len(unsupported[MAX_KEYS:]):
+        click.echo(f"--lore: so are {more:,} more.", err=True)
+    return entries
 
 
 def listed(values: Sequence[str]) -> list[str]:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cards import read_lore
 from understudy.cli.found_people import find_while_reading, found_document, found_sentence
 from understudy.cli.options import (
     columns_option,
     existing_refused,
     force_option,
     json_option,
+    lore_in,
     lore_option,
     named_columns,
 )
@@ -97,7 +97,7 @@ def read(
     sources, cast_file, title = sources_of(what)
     into = output or Path(_file_name(title))
     existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore, *texts])
-    entries = [entry for file in lore for entry in read_lore(file)]
+    entries = lore_in(lore)
     try:
         doubtful, named = DoubtfulQuotations(bound), named_columns(columns)
         story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)

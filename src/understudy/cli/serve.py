@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli.found_people import read_with_people
-from understudy.cli.listening import browsable, key_in, listen, open_when_up
+from understudy.cli.listening import browsable, ending_with_its_threads, key_in, listen, open_when_up
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.show import clean
 from understudy.cli.utterances import database_option, opened_store, store_option_for
@@ -78,6 +78,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 )  # fmt: skip
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
 @annotated_option
+@ending_with_its_threads()
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agents: tuple[str, ...],

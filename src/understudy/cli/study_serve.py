@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.listening import browsable, key_in, listen, open_when_up
+from understudy.cli.listening import browsable, ending_with_its_threads, key_in, listen, open_when_up
 from understudy.cli.progress import watching
 from understudy.cli.show import clean
 from understudy.cli.study import link_to, location_of, name_option, store_option
@@ -46,6 +46,7 @@ def announcement(stored: StoredStudy, address: str) -> str:
 @click.option("--behind-proxy", is_flag=True, help="Trust X-Forwarded-For and -Proto of a proxy on this machine.")
 @click.option("--open", "open_page", is_flag=True, help="Open the organiser's page in the browser.")
 @click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
+@ending_with_its_threads()
 def serve_study(
     paths: tuple[Path, ...], links: int, store: str | None, name: str | None, port: int, host: str,
     key_file: Path | None, host_names: tuple[str, ...], processes: int, behind_proxy: bool, open_page: bool,

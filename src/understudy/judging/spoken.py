@@ -22,12 +22,13 @@ from understudy.dialogue import Evidence, Reply, Sampling, Situation, StreamingA
 from understudy.errors import BackendError
 from understudy.judging.guards import Verdict
 from understudy.judging.guards.phrases import plain
-from understudy.text import ends_with_abbreviation
+from understudy.text import LONGEST_ABBREVIATION, ends_with_abbreviation
 
 __all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]
 
 ATTEMPTS = 3
-SENTENCE = re.compile(r".+?(?:[.!?…][\"'”’)\]*_]*\s+|[。！？][」』”]*|\n+)", re.DOTALL)
+SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_]*\s+|[。！？][」』”]*|\n+")
+CLOSING = ".!?…\"'”’)]*_。！？」』"  # of an end that has not come whole
 FEWEST_ROOTS, SAME = 4, 0.8  # words of meaning, and the share of them that makes two sentences say the same
 LARGEST_SEED = 2**31
 
@@ -138,11 +139,17 @@ def pieces_of(text: str) -> Iterator[str]:
         yield text[position:]
 
 
-def _first_end(text: str, position: int = 0) -> int:
-    """Where the sentence that begins at a position ends, with the space after it; the position where it goes on."""
-    for match in SENTENCE.finditer(text, position):
-        if not ends_with_abbreviation(match[0].rstrip()):
+def _first_end(text: str, position: int = 0, searched: int = 0) -> int:
+    """Where the sentence that begins at a position ends, with the space after it; the position where it goes on.
+
+    Up to `searched` no end begins. No sentence is empty. The time is proportional to the text.
+    """
+    begin = max(position + 1, searched)
+    while match := SENTENCE_END.search(text, begin):
+        mark = match.start() + len(match[0].rstrip())
+        if not ends_with_abbreviation(text[max(position, mark - LONGEST_ABBREVIATION) : mark]):
             return match.end()
+        begin = match.end() + 1
     return position
 
 
@@ -183,7 +190,7 @@ def _writing(
 
 def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Reply]:
     """The pieces of a stream put together to whole sentences."""
-    buffer, blank = "", ""
+    buffer, blank, searched = "", "", 0
     while True:
         try:
             buffer += next(writing)
@@ -192,11 +199,12 @@ def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Rep
                 yield blank + buffer
             reply: Reply = stop.value
             return reply
-        while 0 < (end := _first_end(buffer)) < len(buffer):
-            piece, buffer = buffer[:end], buffer[end:]
+        while 0 < (end := _first_end(buffer, 0, searched)) < len(buffer):
+            piece, buffer, searched = buffer[:end], buffer[end:], 0
             if piece.strip():
                 yield blank + piece
             blank = "" if piece.strip() else blank + piece
+        searched = len(buffer.rstrip().rstrip(CLOSING))
 
 
 def _note(spoken: Spoken, reply: Reply | None) -> None:

@@ -28,6 +28,7 @@ from understudy.cards.document import (
 )
 from understudy.cards.file import LARGEST_FILE, parse_card, picture_of
 from understudy.cards.lore_files import read_book
+from understudy.cards.lorebook import unsupported_patterns
 from understudy.cards.png import SIGNATURE
 from understudy.cards.profiles import CardProfile, parse_profile
 from understudy.macros import fill_macros
@@ -54,6 +55,7 @@ __all__ = ["READER"]
 NOT_STORY = "kept in the card, not part of the story"
 ASSET = "an asset: stays in the CHARX file, the story keeps only a main icon that is a PNG"
 NO_TEXT = "holds no text to read: kept in the card"
+NO_PATTERN = "a key that is a pattern, taken as a plain text: {reason}"
 PROFILE = ("description", "personality")
 TALK = (*PROFILE, "mes_example")
 GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
@@ -225,6 +227,9 @@ class _CardStory:
         if entries:
             book = self.fields["character_book"]
             yield Lore(book.source, self.names.name, tuple(entries), units=units + book.claim())
+            for entry, key, reason in unsupported_patterns(entries):
+                text = _shown(f"character_book entry {entry.name!r}", key)
+                yield Unread(book.source, text, NO_PATTERN.format(reason=reason), units=0)
 
     def _greetings(self, name: str) -> Iterator[Event]:
         texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)

@@ -26,7 +26,7 @@ class DataFolder:
     """Created if missing, and locked until closed."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._closed = path, False
+        self.path, self._closed = path.absolute(), False  # readers of uploads work in another folder
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(path / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from understudy.server.problems import Refused
@@ -17,6 +17,7 @@ MAX_THREADS = 128
 RETRY_AFTER_S = 2
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it
 TICK_S = 0.02  # interval at which a queue without progress is checked
+CLOSE_S = 5.0  # how long work that nobody waits for any more may go on when the pool is closed
 IDLE_CPU = 0.5  # processors in use, below which the running work is taken to wait for something
 
 Result = TypeVar("Result")
@@ -38,6 +39,7 @@ class WorkerPool:
         self._running = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._working: set[Future[Any]] = set()
         self._threads = ThreadPoolExecutor(self._max_concurrency, thread_name_prefix="agent")
 
     @property
@@ -57,7 +59,10 @@ class WorkerPool:
             self._running += 1
         else:
             await self._wait_for_thread(disconnected)
-        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        working = self._threads.submit(work)
+        self._working.add(working)
+        working.add_done_callback(self._working.discard)
+        future = asyncio.wrap_future(working)
         future.add_done_callback(self._finish)
         return future
 
@@ -122,10 +127,12 @@ class WorkerPool:
         if self._queue:
             self._watch()
 
-    def close(self) -> None:
+    def close(self, timeout_s: float = CLOSE_S) -> None:
+        """Work that cannot be stopped is left to its thread after `timeout_s`: it must not keep the server up."""
         if self._timer is not None:
             self._timer.cancel()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        wait(tuple(self._working), timeout_s)
 
 
 async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +18,13 @@ from understudy.errors import InputError
 from understudy.readers.prose.corrections import read_corrections
 from understudy.server.uploads import reading_jobs
 from understudy.server.uploads.limits import MIB, UploadLimits
-from understudy.server.uploads.reader_process import SENT_FOLDER, STORY_FILE, USED_CAST, USED_QUOTATIONS
+from understudy.server.uploads.reader_process import (
+    SENT_FOLDER,
+    STORY_FILE,
+    USED_CAST,
+    USED_QUOTATIONS,
+    _system_failure,
+)
 from understudy.server.uploads.reading_jobs import read_in_process
 from understudy.storyfile import Story
 
@@ -121,6 +129,32 @@ def test_memory_is_limited(tmp_path: Path) -> None:
 def test_the_size_of_the_story_is_limited(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="would need over 1 MB"):
         reading(work_with(tmp_path, act_txt=long_script(60)), UploadLimits(story_bytes=MIB))
+
+
+def test_a_failure_of_the_system_is_told_for_what_it_is(tmp_path: Path) -> None:
+    work = work_with(tmp_path, act_txt=SCRIPT.encode())
+    (work / "script").write_text("a file where the reader makes a folder")
+    with pytest.raises(InputError, match=r"File exists") as caught:
+        reading(work)
+    assert "disk is full" not in str(caught.value) and str(tmp_path) not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "over 1 MB, or the disk is full"),
+        (OSError(errno.EFBIG, "File too large"), "over 1 MB, or the disk is full"),
+        (
+            FileNotFoundError(errno.ENOENT, "No such file or directory", "/srv/data/reading"),
+            "No such file or directory",
+        ),
+        (sqlite3.OperationalError("unable to open database file"), "unable to open database file"),
+    ],
+)
+def test_only_a_full_disk_is_called_one(error: OSError | sqlite3.OperationalError, expected: str) -> None:
+    message = _system_failure(error, UploadLimits(story_bytes=MIB))
+    assert expected in message and "/srv" not in message
+    assert ("disk is full" in message) == ("disk is full" in expected)
 
 
 def test_one_that_is_killed_is_told_of(tmp_path: Path) -> None:

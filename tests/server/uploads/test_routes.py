@@ -14,8 +14,11 @@ import pytest
 from brasskey import ACT_1, ACT_2, CAST
 from noveluploads import NOVEL, read_novels_here
 from samples import SAMPLES, TRANSCRIPT
+from server.conftest import visiting
+from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from uploading import FORM, form
 
@@ -44,6 +47,20 @@ def test_a_story_is_sent_listed_and_asked_about(ask: Ask) -> None:
     assert again["report"]["total"] == report["report"]["total"]
     cast = ask("GET", f"/api/stories/{report['story']}/cast", params={"at": "1.2"}).json()["cast"]
     assert [member["name"] for member in cast] == ["Ines Vale", "Tobias Rook"]  # elsewhere only as far as the moment
+
+
+def test_a_data_folder_may_be_given_relative_to_where_the_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with AppContext.open(StoryRegistry({}), Scripted(["Yes."]), Path("data"), looks_for_people=False) as context:
+
+        async def sent() -> httpx.Response:
+            async with visiting(make_app(context)) as client:
+                return await client.post("/api/uploads", content=form(BRASS_KEY, {}), headers={"Content-Type": FORM})
+
+        answer = asyncio.run(sent())
+    assert (answer.status_code, answer.json().get("state")) == (201, "ready"), answer.text
 
 
 def test_where_it_is_stored_is_not_told(ask: Ask, context: AppContext) -> None:

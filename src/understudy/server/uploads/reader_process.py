@@ -21,6 +21,7 @@ encrypted, or unpacks to far more than its size; sizes are counted while unpacki
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -68,6 +69,7 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_COMPRESSION_RATIO = 150  # text reaches ten, a zip bomb thousands
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNPACK_CHUNK_BYTES = 256 * 1024
 
 Send = Callable[[dict[str, Any]], None]
@@ -255,6 +257,18 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, max
     return written
 
 
+def _system_failure(error: OSError | sqlite3.OperationalError, limits: UploadLimits) -> str:
+    """Only what the failure is: paths of the server are not the client's to know."""
+    if isinstance(error, OSError):
+        is_full, what = error.errno in FULL, error.strerror or type(error).__name__
+    else:  # a write beyond the limit on sizes is an input/output error to SQLite
+        name = str(getattr(error, "sqlite_errorname", ""))
+        is_full, what = name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")), str(error)
+    if is_full:
+        return f"its story would need over {limits.story_bytes // MIB:,} MB, or the disk is full: send less"
+    return f"could not be read: the server failed ({what}). It is not the file's fault: tell whoever runs the server"
+
+
 def main() -> None:
     request = json.load(sys.stdin)
     limits, work = UploadLimits(**request["limits"]), Path(request["work"])
@@ -278,8 +292,8 @@ def main() -> None:
         send({"refused": f"needs more than {limits.memory_bytes // MIB:,} MB of memory to be read: send it in parts"})
     except RecursionError:
         send({"refused": "is nested too deeply to be read"})
-    except (OSError, sqlite3.OperationalError):
-        send({"refused": f"its story would need over {limits.story_bytes // MIB:,} MB, or the disk is full: send less"})
+    except (OSError, sqlite3.OperationalError) as error:
+        send({"refused": _system_failure(error, limits)})
     except Exception as error:  # a bug in a reader: reported for this upload, not as a failure of the server
         send({"refused": f"could not be read: the reader broke off ({type(error).__name__}). Please report this file"})
 
