@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from understudy.dialogue import Situation
+from understudy.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.errors import StoryError, UnderstudyError
+from understudy.macros import fill_macros
 from understudy.names import people_at, shown_names_at
 from understudy.persona import Persona
 from understudy.server.chats.remembering import MemoryDocument
@@ -31,13 +33,14 @@ from understudy.server.names import (
 from understudy.server.pages import page, portrait_address, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
-from understudy.story import Moment
+from understudy.story import LoreEntry, Moment
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES", "openers"]
 
 INTRODUCTION_LENGTH = 3  # sentences of the profile
 MAX_OPENERS = 4
+MAX_LORE_ENTRIES = 200
 MAX_ABOUT_OTHERS = 2
 BY_ATTRIBUTE = (
     (("hobby",), "What do you enjoy most?"),
@@ -57,6 +60,16 @@ class CastChoice:
     is_chosen: bool
     address: str
     """The URL of a talk with this character alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLore:
+    """The lorebook of a character, with the names that are shown at the moment."""
+
+    character: str
+    count: int
+    entries: tuple[LoreEntry, ...]
+    """The first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +100,12 @@ async def talk(request: Request) -> Response:
         ]
         chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
-        return _values(name, story, moment, chosen, shown, query.get("agent"))
+        return _values(name, story, moment, chosen, shown, query.get("agent"), _is_author(request))
 
     values = {**await asyncio.to_thread(prepare), **await _speaking(request, query.get("agent"), None)}
-    values["memory"] = None if request.state.role == "reader" else MemoryDocument(None)
-    return page(request, "talk.html", "talk", **values, chat=None, entries=[], chats=await _chats(request))
+    values |= await _chats(request)
+    values["memory"] = MemoryDocument(None) if _is_author(request) else None
+    return page(request, "talk.html", "talk", **values, chat=None, entries=[], sampling={})
 
 
 async def chat(request: Request) -> Response:
@@ -103,15 +117,18 @@ async def chat(request: Request) -> Response:
         moment = story.moment(document.at)
         chosen = [character.name for character in document.characters]
         speaker = document.speaker if document.persona is None else None
-        values = _values(document.story, story, moment, chosen, speaker, document.agent)
+        values = _values(document.story, story, moment, chosen, speaker, document.agent, _is_author(request))
         return {**values, "entries": list(_entries(document, story, moment))}
 
     values = {**await asyncio.to_thread(prepare), **await _speaking(request, document.agent, document.persona)}
-    values["memory"] = None if request.state.role == "reader" else await context.memory.get(document.id)
-    chats = await _chats(request)
-    return page(
-        request, "talk.html", "talk", **values, chat=document, chats=chats, chat_ids={chat.id for chat in chats}
-    )
+    values["memory"] = await context.memory.get(document.id) if _is_author(request) else None
+    values |= await _chats(request)
+    values["chat_ids"] = {chat.id for chat in values["chats"]}
+    return page(request, "talk.html", "talk", **values, chat=document, sampling=msgspec.to_builtins(document.sampling))
+
+
+def _is_author(request: Request) -> bool:
+    return bool(request.state.role != "reader")
 
 
 async def _speaking(request: Request, agent: str | None, persona: SpeakerPersona | None) -> dict[str, Any]:
@@ -126,19 +143,28 @@ async def _speaking(request: Request, agent: str | None, persona: SpeakerPersona
     return {
         "agents": agents if chosen in agents else [*agents, chosen],
         "agent": chosen,
+        "writes": isinstance(context.executor.agents.get(chosen), StreamingAgent),
         "personas": personas,
         "persona": persona,
     }
 
 
-async def _chats(request: Request) -> list[Any]:
-    return await context_of(request).chats.list_chats()
+async def _chats(request: Request) -> dict[str, Any]:
+    service = context_of(request).chats
+    deleted = await service.list_chats(deleted=True) if _is_author(request) else []
+    return {"chats": await service.list_chats(), "deleted": deleted}
 
 
 def _values(
-    name: str, story: Story, moment: Moment, chosen: Sequence[str], speaker: str | None, agent: str | None
+    name: str,
+    story: Story,
+    moment: Moment,
+    chosen: Sequence[str],
+    speaker: str | None,
+    agent: str | None,
+    is_author: bool,
 ) -> dict[str, Any]:
-    """The template's values besides the chat itself, all as of the moment."""
+    """The template's values besides the chat itself, all as of the moment; lorebooks are shown to authors."""
     slider, in_order = slider_at(story, moment), tones(story, moment)
     cast = [
         CastChoice(
@@ -161,6 +187,7 @@ def _values(
         "cast": cast,
         "chosen": list(chosen),
         "speaker": speaker,
+        "lore": [book for who in chosen if (book := _lore(story, who, moment, speaker)).count] if is_author else [],
         **(_opening(story, chosen[0], moment, speaker) if chosen else {"introduction": [], "openers": []}),
         "portrait": lambda who: portrait_address(name, who, in_order.get(who)),
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
@@ -171,6 +198,22 @@ def _values(
             *([("agent", agent)] if agent else []),
         ],
     }
+
+
+def _lore(story: Story, who: str, moment: Moment, speaker: str | None) -> ShownLore:
+    names, entries = shown_names_at(story, moment), story.lore(resolve_name(story, who, moment))
+
+    def shown(text: str) -> str:
+        return names.in_text(fill_macros(text, who, speaker or USER_NAME, story.language))
+
+    return ShownLore(
+        who,
+        len(entries),
+        tuple(
+            replace(entry, content=shown(entry.content), keys=tuple(map(shown, entry.keys)))
+            for entry in entries[:MAX_LORE_ENTRIES]
+        ),
+    )
 
 
 def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:

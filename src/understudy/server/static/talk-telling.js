@@ -7,8 +7,8 @@ const LONG_MS = 1500; // after which the page says in words that somebody thinks
 const PAUSE_MS = 800; // after which a reply that has begun shows that more is to come
 
 export class Telling {
-  /** @param {HTMLElement} transcript @param {{story: string}} state */
-  constructor(transcript, state) {
+  /** @param {HTMLElement} transcript @param {{story: string}} state @param {string} [begun] the reply that goes on */
+  constructor(transcript, state, begun = "") {
     this.transcript = transcript;
     this.story = state.story;
     this.abort = new AbortController();
@@ -21,6 +21,7 @@ export class Telling {
     this.announced = "";
     this.problem = null;
     this.text = ""; // what has been told of it
+    this.begun = begun; // it stands there until more than it has been told
     this.timer = 0;
   }
 
@@ -73,13 +74,12 @@ export class Telling {
     this.message = null;
     this.seen = 0;
     this.text = "";
-    this.words = make("div", { class: "bubble", dir: "auto" }, dots, words);
+    this.words = make("div", { class: "bubble", dir: "auto" }, ...markdown(this.begun), dots, words);
     this.later(LONG_MS, () => following(() => { words.hidden = false; }));
-    const portrait = at`/api/stories/${this.story}/characters/${author}/portrait.svg`;
     this.item = make(
       "li",
       { class: "message by-character", "aria-busy": "true" },
-      make("img", { class: "portrait", src: portrait, alt: "", width: "44", height: "44" }),
+      make("img", { class: "portrait", src: this.portrait(author), alt: "", width: "44", height: "44" }),
       article(author, this.words),
     );
     this.transcript.append(this.item);
@@ -89,7 +89,13 @@ export class Telling {
     if (!this.item || this.message !== null) this.thinking(data.author);
     this.message = data.id;
     clearTimeout(this.timer);
-    this.words.replaceChildren();
+    this.words.replaceChildren(...markdown(this.begun));
+  }
+
+  /** The picture that the cast shows somebody by. */
+  portrait(author) {
+    const row = document.querySelector(`[name="who"][value="${CSS.escape(author)}"]`)?.closest(".cast-row");
+    return row?.querySelector("img").getAttribute("src") ?? at`/api/stories/${this.story}/characters/${author}/portrait.svg`;
   }
 
   /** Do something unless the next piece comes before. */
@@ -101,6 +107,7 @@ export class Telling {
   done(message) {
     clearTimeout(this.timer);
     this.words.replaceChildren(...markdown(message.text));
+    this.begun = "";
     this.after = message.id;
     this.announced += `${message.author}: ${message.text} `;
   }
@@ -108,7 +115,8 @@ export class Telling {
   token(text) {
     this.seen += 1;
     this.text += text;
-    following(() => this.words.replaceChildren(...markdown(this.text, true)));
+    const shown = this.text.length < this.begun.length ? this.begun : this.text;
+    following(() => this.words.replaceChildren(...markdown(shown, true)));
     this.later(PAUSE_MS, () => following(() => this.words.append(typing({ "aria-hidden": "true" }))));
   }
 }

@@ -2,11 +2,11 @@
 
 import { Problem, ask, at, pageAt, showProblem } from "/static/api.js";
 import { timelines } from "/static/timeline.js";
-import { asked } from "/static/talk-asking.js";
+import { asked, askedForOwn, askedForSettings } from "/static/talk-asking.js";
+import { askedForTitle, deleteChat, offerUndo, restoreChat, showTimes } from "/static/talk-chats.js";
 import { showMarkdown } from "/static/talk-markdown.js";
 import { changeMemory, switchMemory } from "/static/talk-memory.js";
 import { moved } from "/static/talk-moving.js";
-import { askedForOwn } from "/static/talk-own.js";
 import { Telling, toTheEnd } from "/static/talk-telling.js";
 import { openWhy } from "/static/talk-why.js";
 
@@ -20,6 +20,7 @@ const [timeline] = timelines;
 const others = new BroadcastChannel("understudy-chats"); // other tabs with the same chat
 
 let telling = null; // the reply that is being told, if one is
+let answeredBy = ""; // who is to answer: whoever is spoken to or next in turn, "*" for everyone, or a name
 let looking = 0; // the timer of the next look at a reply that somebody else waits for
 const LOOK_MS = 1500;
 
@@ -42,11 +43,15 @@ async function draw(href = location.href) {
   const drawn = page.querySelector("[data-talk]");
   if (!drawn) throw new Problem(page.querySelector("[role=alert]")?.textContent ?? "The page cannot be drawn: reload it.", 0);
   const focused = document.activeElement?.closest("[data-part]") ? mark(document.activeElement) : null;
+  const open = new Set([...root.querySelectorAll("details[data-stay][open]")].map((details) => details.dataset.stay));
   for (const part of drawn.querySelectorAll("[data-part]")) {
     root.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceChildren(...part.childNodes);
   }
-  for (const name of ["story", "at", "chat", "version", "writing", "chosen", "speaker", "persona", "agent"]) root.dataset[name] = drawn.dataset[name];
+  for (const details of root.querySelectorAll("details[data-stay]")) details.open = open.has(details.dataset.stay);
+  for (const name of ["story", "at", "chat", "version", "writing", "chosen", "speaker", "persona", "agent", "sampling"]) root.dataset[name] = drawn.dataset[name];
   showAllMarkdown();
+  showTimes(root);
+  chooseAnswer(answeredBy);
   say.placeholder = drawn.querySelector("[data-say]").placeholder;
   say.disabled = send.disabled = !state.chosen.length;
   grow();
@@ -69,7 +74,7 @@ function mark(element) {
   const act = element.dataset.act ? `[data-act="${element.dataset.act}"]` : element.matches("summary") ? "summary" : null;
   if (message && act) return `#${message.id} ${act}`;
   if (element.name === "who") return `[name="who"][value="${CSS.escape(element.value)}"]`;
-  return ["[data-speaker-choice]", "[data-agent-choice]"].find((choice) => element.matches(choice)) ?? null;
+  return ["[data-speaker-choice]", "[data-agent-choice]", "[data-answer-choice]", "[data-turn]", "[data-settings-open]"].find((choice) => element.matches(choice)) ?? null;
 }
 
 /** Tell other tabs that the chat has changed. */
@@ -100,9 +105,9 @@ async function theChat(speaker = state.speaker) {
   history.replaceState(null, "", at`/chats/${made.id}`);
 }
 
-/** Ask for a reply and tell it as it comes. */
-async function told(path, body) {
-  telling = new Telling(root.querySelector("[data-part=transcript]"), state);
+/** Ask for a reply and tell it as it comes; `begun` is one that goes on. */
+async function told(path, body, begun = "") {
+  telling = new Telling(root.querySelector("[data-part=transcript]"), state, begun);
   send.hidden = true;
   stop.hidden = false;
   difference.hidden = true;
@@ -128,7 +133,7 @@ async function speak(text) {
     say.value = "";
     grow();
     try {
-      await told(() => `${address()}/messages`, { text });
+      await told(() => `${address()}/messages`, { text, to: answerers() });
     } catch (error) {
       if (!error.kept) say.value = text; // it was not taken: nothing typed is lost
       grow();
@@ -136,6 +141,25 @@ async function speak(text) {
     }
   });
   say.focus();
+}
+
+/** Have somebody speak without having said anything. */
+async function nextTurn() {
+  if (telling) return;
+  await attempt(() => told(() => `${address()}/turns`, { characters: answerers() }));
+  root.querySelector("[data-turn]")?.focus({ preventScroll: true });
+}
+
+/** Those of the scene who were chosen to answer; null where they are found as they are spoken to. */
+function answerers() {
+  return { "": null, "*": state.chosen }[answeredBy] ?? (answeredBy ? [answeredBy] : null);
+}
+
+/** Choose who answers, as long as they are in the scene. */
+function chooseAnswer(who) {
+  const select = root.querySelector("[data-answer-choice]");
+  answeredBy = select && [...select.options].some((option) => option.value === who) ? who : "";
+  if (select) select.value = answeredBy;
 }
 
 async function stopNow() {
@@ -163,6 +187,12 @@ const acts = {
       root.querySelector(".message:last-child [data-act=retry]")?.focus({ preventScroll: true });
     }
   },
+  async continue(message, item) {
+    const { text } = item.querySelector("[data-text]").dataset;
+    cutOff(item, false);
+    await told(() => `${address()}/messages/${message}/continue`, {}, text);
+    root.querySelector(".message:last-child [data-act=continue]")?.focus({ preventScroll: true });
+  },
   async edit(message, item) {
     const text = item.querySelector("[data-text]").dataset.text;
     const wanted = await asked({ title: "Say it differently", label: "Message", yes: "Save as a new branch", text });
@@ -186,13 +216,11 @@ const acts = {
 
 const chatActs = {
   async rename() {
-    const text = root.querySelector(".talk-head h1").textContent;
-    const title = await asked({ title: "Rename the chat", label: "Title", yes: "Rename", text });
-    if (title !== null && title.trim()) await change({ title: title.trim() });
+    const title = await askedForTitle(root.querySelector(".talk-head h1").textContent);
+    if (title) await change({ title });
   },
   async delete() {
-    if ((await asked({ title: "Delete the whole chat?", yes: "Delete" })) === null) return;
-    await ask("DELETE", address());
+    if (!(await deleteChat(state.chat, root.querySelector(".talk-head h1").textContent))) return;
     changed();
     location.assign(`/?story=${encodeURIComponent(state.story)}&at=${encodeURIComponent(state.at)}`);
   },
@@ -223,6 +251,14 @@ async function change(wanted) {
 /** Change something by a control of the page, which goes back to how it was where that is refused. */
 async function set(wanted) {
   if (!(await attempt(() => change(wanted)))) await draw().catch(() => {});
+}
+
+/** Have what writes write differently; kept with the chat, which begins now if it has not. */
+async function setSampling() {
+  const sampling = await askedForSettings(JSON.parse(root.dataset.sampling || "{}"));
+  if (!sampling) return;
+  await theChat();
+  await change({ sampling });
 }
 
 /** Speak as oneself, as somebody of the story, or as somebody of one's own, who is asked for where they are new. */
@@ -300,6 +336,9 @@ root.addEventListener("click", (event) => {
   else if (button.dataset.memoryAct) attempt(() => remember(() => changeMemory(address(), button)));
   else if (button.dataset.chatAct) attempt(() => chatActs[button.dataset.chatAct]());
   else if (button.matches("[data-opener]")) speak(button.textContent);
+  else if (button.matches("[data-turn]")) nextTurn();
+  else if (button.matches("[data-settings-open]")) attempt(setSampling);
+  else if (button.dataset.restore) attempt(() => restoreChat(button.dataset.restore));
   else if (button.dataset.panel) panel(button);
 });
 
@@ -308,6 +347,8 @@ root.addEventListener("change", (event) => {
     chooseSpeaker(event.target);
   } else if (event.target.matches("[data-agent-choice]")) {
     set({ agent: event.target.value });
+  } else if (event.target.matches("[data-answer-choice]")) {
+    chooseAnswer(event.target.value);
   } else if (event.target.matches("[data-remember]")) {
     const on = event.target.checked;
     attempt(() => remember(() => switchMemory(begun, on)));
@@ -356,6 +397,8 @@ function lookAgain() {
 }
 
 showAllMarkdown();
+showTimes(root);
+offerUndo(root.querySelector("[data-deleted]"));
 grow();
 lookAgain();
 say.disabled = send.disabled = !state.chosen.length;
