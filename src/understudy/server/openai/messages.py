@@ -142,6 +142,7 @@ def read_aim(system: Sequence[str]) -> Aim:
         elif match := NEXT.search(text):
             is_as_user = bool(user) and fold(match["name"]) == fold(user)
             speaker = speaker if is_as_user else match["name"].strip()
+        is_roleplay = is_roleplay or CHAT_BEGINS.search(text) is not None
         if match := GO_ON.search(text):
             begun = (match["begun"] or "").strip()
     return Aim(speaker, user, members, is_as_user, begun, is_roleplay or bool(members))
@@ -165,8 +166,8 @@ def background_of(
 ) -> Background:
     """Sorts what was told; `is_known` says of a sentence whether the story tells it of the character at any moment."""
     told: dict[str, list[str]] = {"profile": [], "scene": [], "user": []}
-    user, unfollowed = aim.user, 0
-    for number, message in enumerate(texts):
+    user, unfollowed, had_card = aim.user, 0, False
+    for message in texts:
         bracketed = BRACKETED.fullmatch(message.text)
         text, labelled = _without_label(bracketed["text"].strip() if bracketed else message.text)
         every = list(_sentences(text))
@@ -184,9 +185,11 @@ def background_of(
             elif message.is_note or bracketed:
                 kind = "scene"
             else:
-                kind = _unlabelled(" ".join(run), number == 0, own_names) if aim.is_roleplay else "profile"
+                is_first = not had_card and not told["user"]
+                kind = _unlabelled(" ".join(run), is_first, own_names) if aim.is_roleplay else "profile"
             user = user or (named if kind == "user" else "")
             told[kind] += kept
+        had_card = had_card or is_card
     return Background(tuple(told["profile"]), tuple(told["scene"]), user, tuple(told["user"]), unfollowed)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from understudy.agents.pools import KeyedCache
 from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
 from understudy.macros import fill_macros
@@ -51,6 +52,8 @@ IGNORED = {
 OTHER_SIDE = {"system": "system", "user": "assistant", "assistant": "user"}
 """The roles of messages where the prompt ends with the user's name: whoever goes on was taken for the character."""
 IGNORED_OF_TEXT = ("logprobs", "echo", "suffix", "best_of")
+
+_TOLD = KeyedCache[Callable[[str], bool]](64)
 
 
 @contextmanager
@@ -125,19 +128,19 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
         return ParsedRequest(known, (), texts, sampling, answer=answer)
     _refuse_unsupported(request)
     story = registry.story(name.story)
-    is_told = await asyncio.to_thread(_told_by, story, known.situation.persona.name, aim.user)
-    said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
-    background = background_of(system_texts(said), aim, _own_names(known), is_told)
+    background = await asyncio.to_thread(_background, story, known, aim, messages, texts) if system else Background()
     if len(background.profile) > MAX_SENTENCES:
         raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
     with model_not_found():
         user = _last_user_name(messages) or aim.user or background.user_name
         character = await _find_character(registry, speaker, background.profile, user)
-        character = await asyncio.to_thread(_in_scene, story, character, aim, background)
+        if (aim, background) != (Aim(), Background()):
+            character = await asyncio.to_thread(_in_scene, story, character, aim, background)
         if aim.is_as_user:
             character = await _as_user(registry, speaker, character, background)
-    turns = _Turns(character, aim, await asyncio.to_thread(_known_names, story, character, aim))
-    history = turns.of(messages, texts)
+    may_be_named = any(":" in text or message.name for message, text in zip(messages, texts))
+    names = await asyncio.to_thread(_known_names, story, character, aim) if may_be_named else {}
+    history = _Turns(character, aim, names).of(messages, texts)
     notices = (*_notices(request), *_unfollowed(background))
     return ParsedRequest(character, history, texts, sampling, notices)
 
@@ -177,6 +180,16 @@ async def _find_character(
         except (StoryError, Refused):
             pass  # not somebody of the story, or not yet
     return await registry.character_async(name, extra_profile=extra_profile)
+
+
+def _background(
+    story: Story, known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str]
+) -> Background:
+    """What system messages tell of the character, its scene and the user."""
+    said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
+    who = known.situation.persona.name
+    is_told = _TOLD.get_or_create((id(story), who, aim.user), story, lambda: _told_by(story, who, aim.user))
+    return background_of(system_texts(said), aim, _own_names(known), is_told)
 
 
 def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
