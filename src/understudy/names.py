@@ -77,9 +77,10 @@ def shown_names(story: Story, at: Moment) -> dict[str, str]:
     return {**spoken_of(story, at), **false_names_at(story, at)}
 
 
-def shown_names_at(story: Story, at: Moment) -> ShownNames:
-    false, called = false_names_at(story, at), shown_names(story, at)
-    if not false:
+def shown_names_at(story: Story, at: Moment, outsiders: Mapping[str, str] | None = None) -> ShownNames:
+    """The names shown at a moment, and those of `outsiders`, who are not of the story, by what they are called in it."""
+    false, called = false_names_at(story, at), shown_names(story, at) | dict(outsiders or {})
+    if not false and not outsiders:
         return ShownNames(called, str)
     cast = [member.character for member in story.cast()]
     others = {name for who in cast if who.name not in false for name in (who.name, *who.aliases)}
@@ -90,7 +91,7 @@ def shown_names_at(story: Story, at: Moment) -> ShownNames:
     taken = {part for name in others for part in (name, *name.split())}
     hidden = {name: shown for name, shown in hidden.items() if name in false or name not in taken}
     longer_names = [name for name in others if any(true in name for true in hidden)]
-    return ShownNames(called, NameReplacer(hidden, longer_names))
+    return ShownNames(called, NameReplacer(hidden | dict(outsiders or {}), longer_names))
 
 
 def _stand_ins(character: Character, false: str) -> dict[str, str]:

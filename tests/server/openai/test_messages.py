@@ -60,6 +60,21 @@ def test_who_the_user_is_is_known_of_the_one_faced_and_never_of_the_character(
     assert history == (Turn("Tom", "Do you have a dog?"),)
 
 
+def test_what_is_known_of_the_world_may_stand_before_it(make_context: MakeContext) -> None:
+    world = "The island has one road and two wells."
+    for main in (MAIN, "Ines Vale keeps the light."):
+        situation, _ = heard(
+            make_context,
+            system(main),
+            system(world),
+            system("I bake bread. My dog is Rex."),
+            system(NEW_CHAT),
+            user("Well?"),
+        )
+        assert "Rex" not in str(situation.persona.profile) and world in situation.setting
+        assert situation.faced is not None and "Rex" in str(situation.faced.told)
+
+
 def test_so_it_is_where_no_role_play_is_announced(make_context: MakeContext) -> None:
     situation, _ = heard(make_context, system(BAKER), user("Do you have a dog?"))
     assert situation.persona.profile == plain_profile(make_context)
@@ -198,3 +213,10 @@ def test_it_is_written_for_somebody_of_the_story_too(make_context: MakeContext) 
     situation, history = heard(make_context, system(main), user("Hm."), said("What?"), system(view))
     assert situation.persona.name == "Tobias Rook" and len(situation.persona.past)
     assert history == (Turn("Tobias Rook", "Hm."), Turn("Ines Vale", "What?"))
+
+
+def test_names_that_a_program_has_made_plain_are_recognised(make_context: MakeContext) -> None:
+    main = MAIN.replace("Tom", "Tom Smith")
+    named = [{**user("Good day."), "name": "Tom_Smith"}, {**said("What?"), "name": "Ines_Vale"}]
+    _, history = heard(make_context, system(main), *named, user("Tom Smith: The key."))
+    assert history == (Turn("Tom Smith", "Good day."), Turn("Ines Vale", "What?"), Turn("Tom Smith", "The key."))
