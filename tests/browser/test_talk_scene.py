@@ -19,8 +19,8 @@ from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
 from writers import PIECES, Writer
 
-CARD = """{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Odile", "description": "Odile keeps the light.",
-"first_mes": "Who is there?", "character_book": {"entries": [
+CARD = """{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Odile",
+"description": "Odile keeps the light.", "first_mes": "Who is there?", "character_book": {"entries": [
 {"keys": ["lamp"], "content": "{{char}} cleans the lamp at dawn.", "enabled": true, "insertion_order": 1},
 {"keys": ["cellar"], "content": "Nobody goes there.", "enabled": false, "insertion_order": 2}]}}}"""
 
