@@ -340,8 +340,8 @@ class ChatService:
 
         await self._database.run(truncate)
 
-    async def say(self, chat_id: str, text: str, to: Sequence[str] | None = None) -> Streaming:
-        return await self._start(chat_id, self._turns.say(chat_id, text, to))
+    async def say(self, chat_id: str, text: str, answerers: Sequence[str] | None = None) -> Streaming:
+        return await self._start(chat_id, self._turns.say(chat_id, text, answerers))
 
     async def take_turns(self, chat_id: str, characters: Sequence[str] | None = None) -> Streaming:
         return await self._start(chat_id, self._turns.take_turns(chat_id, characters))

@@ -43,12 +43,12 @@ class ChatTurns:
         self._database, self._stories, self._answering = database, registry, answering
         self._replies, self._memory = replies, memory
 
-    def say(self, chat_id: str, text: str, to: Sequence[str] | None = None) -> Work:
-        """Events: the user's message and the replies to it. `to` are those of the scene who are to answer."""
+    def say(self, chat_id: str, text: str, answerers: Sequence[str] | None = None) -> Work:
+        """Events: the user's message and the replies to it. `answerers` are of the scene, and answer in this order."""
 
         async def work(stream: ReplyStream) -> None:
             chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
-            addressed = None if to is None else await self._in_scene(chat, to)
+            addressed = None if answerers is None else await self._in_scene(chat, answerers)
             await self._user_says(chat, chat.tip, text, stream, addressed)
 
         return work

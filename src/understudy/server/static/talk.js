@@ -42,7 +42,7 @@ async function speak(text) {
     say.value = "";
     grow();
     try {
-      await told(() => `${address()}/messages`, { text, to: answerers() });
+      await told(() => `${address()}/messages`, { text, answerers: answerers() });
     } catch (error) {
       if (!error.kept) say.value = text; // it was not taken: nothing typed is lost
       grow();
