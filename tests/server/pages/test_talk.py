@@ -134,12 +134,13 @@ def test_the_lorebook_is_shown_to_authors_and_what_of_it_came_up_to_all(tmp_path
     with AppContext.open(registry, Lamplit(), tmp_path / "data") as context:
         context.chats.pace_s = 0
         ask = reaching(make_app(context, policy))
-        address = "/?story=odile&who=Odile&at=end"
+        address = "/?story=odile"
         page = ask("GET", address, headers=author).text
+        assert "knows the story up to" not in page and '<div class="talk-time" hidden>' in page  # a card tells none
         assert "Odile cleans the lamp at dawn." in page and "lamp, Odile&#39;s light" in page
         assert "cleans the lamp" not in ask("GET", address, headers=reader).text
         begun = {"story": "odile", "characters": ["Odile"]}
         chat = ask("POST", "/api/chats", json=begun, headers=reader).json()["id"]
         events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "The lamp?"}, headers=reader))
         page = ask("GET", f"/chats/{chat}", headers=reader).text
-        assert "From the lorebook" in page and "brought up by: lamp" in page
+        assert "From the lorebook" in page and "brought up by: lamp" in page and "divider" not in page

@@ -95,9 +95,10 @@ async def talk(request: Request) -> Response:
         names = shown_names(story, moment)
         requested = [resolve_name(story, who, moment) for who in query.getlist("who") if who]
         speaker = resolve_name(story, query["as"], moment) if query.get("as") else None
-        others = [
-            member.character.name for _, member in speakers_before(story, moment) if member.character.name != speaker
-        ]
+        speakers = [member.character.name for _, member in speakers_before(story, moment)]
+        if story.is_of_cards:  # they need not have said anything to be talked with
+            speakers += [person.name for person in people_at(story, moment)]
+        others = [who for who in speakers if who != speaker]
         chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
         return _values(name, story, moment, chosen, shown, query.get("agent"), _is_author(request))
@@ -184,6 +185,7 @@ def _values(
         "at": slider.at,
         "who": chosen[0] if chosen else None,
         "slider": slider,
+        "has_time": len(slider.stops) > 1 and not story.is_of_cards,
         "cast": cast,
         "chosen": list(chosen),
         "speaker": speaker,
@@ -272,6 +274,8 @@ def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[ChatE
     before: Moment | None = None
     for message in chat.messages:
         said_at = _moment(story, message.moment)
+        if story.is_of_cards:
+            before = said_at
         moved = "first" if before is None else "" if said_at == before else "earlier" if said_at < before else "later"
         before = said_at
         yield ChatEntry(message, moved, said_at > moment, message is chat.messages[-1])
