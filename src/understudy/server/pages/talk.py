@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from understudy.cards import greetings_for
 from understudy.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.errors import StoryError, UnderstudyError
 from understudy.macros import fill_macros
@@ -190,7 +191,9 @@ def _values(
         "chosen": list(chosen),
         "speaker": speaker,
         "lore": [book for who in chosen if (book := _lore(story, who, moment, speaker)).count] if is_author else [],
-        **(_opening(story, chosen[0], moment, speaker) if chosen else {"introduction": [], "openers": []}),
+        **(
+            _opening(story, chosen, moment, speaker) if chosen else {"introduction": [], "openers": [], "greetings": []}
+        ),
         "portrait": lambda who: portrait_address(name, who, in_order.get(who)),
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
         "keep": [
@@ -223,14 +226,18 @@ def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:
     return "/?" + urlencode(parameters, quote_via=quote)
 
 
-def _opening(story: Story, who: str, moment: Moment, speaker: str | None) -> dict[str, list[str]]:
-    """What is shown before anything was said."""
+def _opening(story: Story, chosen: Sequence[str], moment: Moment, speaker: str | None) -> dict[str, list[str]]:
+    """What is shown before anything was said; a chat with the character of a card alone begins with a greeting."""
+    if not chosen:
+        return {"introduction": [], "openers": [], "greetings": []}
+    who = chosen[0]
     facing = None if speaker == who else speaker
     situation = situation_as_shown(situation_of(story, who, moment, facing), shown_names_at(story, moment))
     known = {person.shown for person in people_at(story, moment)}
     return {
         "introduction": list(situation.persona.profile[:INTRODUCTION_LENGTH]),
         "openers": openers(situation, known),
+        "greetings": list(greetings_for(situation)) if len(chosen) == 1 else [],
     }
 
 

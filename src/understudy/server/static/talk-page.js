@@ -85,11 +85,11 @@ export async function attempt(work) {
   }
 }
 
-/** The chat; begun now if it is not yet. */
-export async function theChat(speaker = state.speaker) {
+/** The chat; begun now if it is not yet, with a greeting where the character has some. */
+export async function theChat(speaker = state.speaker, greeting = 1) {
   if (state.chat) return;
   const { story, at: moment, chosen, agent } = state;
-  const made = await ask("POST", "/api/chats", { story, characters: chosen, at: moment, speaker, agent });
+  const made = await ask("POST", "/api/chats", { story, characters: chosen, at: moment, speaker, agent, greeting });
   root.dataset.chat = made.id;
   history.replaceState(null, "", at`/chats/${made.id}`);
 }

@@ -38,6 +38,7 @@ async function speak(text) {
   if (now.telling || !text.trim() || !state.chosen.length) return;
   await attempt(async () => {
     await theChat();
+    if (root.querySelector("[data-greeting]")) await draw(); // the greeting was said first
     root.querySelector(".opening")?.remove();
     say.value = "";
     grow();
@@ -49,6 +50,14 @@ async function speak(text) {
       throw error;
     }
   });
+  say.focus();
+}
+
+/** Begin with one of the greetings of a card; the others are its versions. */
+async function greeted(number) {
+  await theChat(state.speaker, number);
+  await draw();
+  changed();
   say.focus();
 }
 
@@ -200,6 +209,7 @@ root.addEventListener("click", (event) => {
   else if (button.dataset.memoryAct) attempt(() => remember(() => changeMemory(address(), button)));
   else if (button.dataset.chatAct) attempt(() => chatActs[button.dataset.chatAct]());
   else if (button.matches("[data-opener]")) speak(button.textContent);
+  else if (button.dataset.greeting) attempt(() => greeted(Number(button.dataset.greeting)));
   else if (button.matches("[data-turn]")) nextTurn();
   else if (button.matches("[data-settings-open]")) attempt(setSampling);
   else if (button.dataset.restore) attempt(() => restoreChat(button.dataset.restore));
