@@ -19,8 +19,9 @@ from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
 from writers import PIECES, Writer
 
-CARD = """{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Odile", "description": "Odile keeps the light.",
-"first_mes": "Who is there?", "character_book": {"entries": [
+CARD = """{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Odile",
+"description": "Odile keeps the light.", "first_mes": "Who is there?",
+"alternate_greetings": ["Come in, {{user}}."], "character_book": {"entries": [
 {"keys": ["lamp"], "content": "{{char}} cleans the lamp at dawn.", "enabled": true, "insertion_order": 1},
 {"keys": ["cellar"], "content": "Nobody goes there.", "enabled": false, "insertion_order": 2}]}}}"""
 
@@ -143,7 +144,7 @@ def lighthouse(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_lorebook_is_there_to_read(page: Page, lighthouse: Path, tmp_path: Path) -> None:
+def test_greetings_and_lorebook_of_a_card_are_there_to_read(page: Page, lighthouse: Path, tmp_path: Path) -> None:
     registry = StoryRegistry({"odile": read(lighthouse)})
     with (
         AppContext.open(registry, Scripted(["Yes."] * 9), tmp_path / "data") as context,
@@ -156,6 +157,13 @@ def test_the_lorebook_is_there_to_read(page: Page, lighthouse: Path, tmp_path: P
             ["Comes up with: lamp Odile cleans the lamp at dawn.", "Switched off Nobody goes there."]
         )
         assert_accessible(page, [1280])
+        greetings = page.locator(".greetings .bubble")
+        expect(greetings).to_have_text(["Who is there?", "Come in, you."])  # seen before anything is said
+        page.get_by_role("button", name="Begin with this").last.click()
+        expect(page.locator(".by-character[data-message] .bubble")).to_have_text(["Come in, you."])
+        expect(page.get_by_role("group", name="Other versions")).to_contain_text("2/2")
+        page.goto(f"{site}/?story=odile&at=end&who=Odile")
+        page.get_by_text("2 entries").click()
         say(page, "Is the lamp lit?")
         expect(page.locator(".by-character[data-message]")).to_have_count(2)
         expect(entries.first).to_be_visible()  # it stays open as the page is drawn anew

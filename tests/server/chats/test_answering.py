@@ -119,6 +119,30 @@ def test_a_stop_before_the_first_piece_stops_the_writing_too(chatting: Make) -> 
     assert [(message["text"], message["unanswered"]) for message in chat.messages()] == [("Well?", False)]
 
 
+def test_a_stop_of_what_goes_on_keeps_what_stood_there_and_what_was_seen_of_the_rest(chatting: Make) -> None:
+    chat = chatting(Writer())
+    chat.say("Well?")
+    before = chat.messages()[-1]
+    chat.writer.gated, chat.writer.pieces = True, ("Never ", "in ", "my life.")
+    chat.writer.ended.clear()
+    going_on = f"{chat.path}/messages/{before['id']}/continue"
+    with chat.client.stream("POST", going_on) as response:
+        events = next_events(response.iter_lines())
+        chat.writer.release(2)
+        tokens = (data for name, data in events if name == "token")
+        first, second = next(tokens), next(tokens)
+        assert (first["text"], second["text"]) == (f"{TEXT} Never ", "in ")
+        stopped = chat.client.post(f"{chat.path}/stop", json={"message": first["message"], "seen": 1}).json()
+    assert chat.writer.ended.wait(120)
+    user, reply = stopped["messages"]
+    assert (reply["text"], reply["state"]) == (f"{TEXT} Never", "cut")
+    assert reply["siblings"] == [before["id"], reply["id"]] and not user["unanswered"]
+    with chat.client.stream("POST", going_on) as response:  # and before anything of the rest is seen
+        assert next(next_events(response.iter_lines()))[0] == "thinking"
+        assert len(chat.client.post(f"{chat.path}/stop", json={}).json()["messages"]) == 2
+    assert len(chat.messages()[-1]["siblings"]) == 2
+
+
 def test_a_client_that_leaves_stops_the_writing_and_what_came_is_kept(chatting: Make) -> None:
     chat = chatting(Writer(gated=True))
     with chat.saying() as response:

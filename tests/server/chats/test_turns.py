@@ -34,8 +34,8 @@ def test_both_get_turns_and_the_user_may_ask_for_anybody(ask: Ask) -> None:
     for text in ("It rains.", "Still.", "Tobias, does it?"):
         said(ask, chat, text)
     assert authors(ask, chat)[1::2] == ["Ines Vale", "Tobias Rook", "Tobias Rook"]
-    post(ask, chat, "/messages", text="And you?", to=["Tobias Rook"])
-    post(ask, chat, "/messages", text="Tobias, and all of you?", to=["Tobias Rook", "Ines Vale"])
+    post(ask, chat, "/messages", text="And you?", answerers=["Tobias Rook"])
+    post(ask, chat, "/messages", text="Tobias, and all of you?", answerers=["Tobias Rook", "Ines Vale"])
     assert authors(ask, chat)[7:] == ["Tobias Rook", "You", "Tobias Rook", "Ines Vale"]
     message = ask("GET", f"/api/chats/{chat}").json()["messages"][-3]["id"]
     again = post(ask, chat, f"/messages/{message}/retry")  # as it was asked for

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from server.chats.conftest import events_of
+from server.chats.test_service import reaching
 from server.conftest import Ask
+from understudy.dialogue import Evidence, Reply, Situation, Turn
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.context import AppContext
+from understudy.server.guard import AccessPolicy
+from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
+
+LORE = [{"keys": ["lamp", "{{char}}'s light"], "content": "{{char}} cleans the lamp at dawn.", "enabled": True}]
 
 
 def begun(ask: Ask, at: str = "1.2") -> str:
@@ -102,3 +114,33 @@ def test_portraits_differ_and_keep_their_colours_as_others_come(ask: Ask, storie
     assert early and {name: late[name] for name in early if name in late} == {
         name: tone for name, tone in early.items() if name in late
     }
+
+
+class Lamplit:
+    """Says what entry of the lorebook it was given."""
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        return Reply("Lit.", evidence=(Evidence("lore", "Odile cleans the lamp at dawn.", words=("lamp",)),))
+
+
+def test_the_lorebook_is_shown_to_authors_and_what_of_it_came_up_to_all(tmp_path: Path) -> None:
+    book = {"entries": [{**entry, "insertion_order": 1, "extensions": {}} for entry in LORE], "extensions": {}}
+    data = {"name": "Odile", "description": "Odile keeps the light.", "character_book": book}
+    card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
+    (tmp_path / "odile.json").write_text(json.dumps(card), encoding="utf-8")
+    policy = AccessPolicy.for_host("127.0.0.1", "a" * 20, reader_key="b" * 20)
+    author, reader = ({"Authorization": f"Bearer {key * 20}"} for key in "ab")
+    registry = StoryRegistry({"odile": read(tmp_path / "odile.json")})
+    with AppContext.open(registry, Lamplit(), tmp_path / "data") as context:
+        context.chats.pace_s = 0
+        ask = reaching(make_app(context, policy))
+        address = "/?story=odile"
+        page = ask("GET", address, headers=author).text
+        assert "knows the story up to" not in page and '<div class="talk-time" hidden>' in page  # a card tells none
+        assert "Odile cleans the lamp at dawn." in page and "lamp, Odile&#39;s light" in page
+        assert "cleans the lamp" not in ask("GET", address, headers=reader).text
+        begun = {"story": "odile", "characters": ["Odile"]}
+        chat = ask("POST", "/api/chats", json=begun, headers=reader).json()["id"]
+        events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "The lamp?"}, headers=reader))
+        page = ask("GET", f"/chats/{chat}", headers=reader).text
+        assert "From the lorebook" in page and "brought up by: lamp" in page and "divider" not in page

@@ -21,6 +21,7 @@ from understudy.server.chats.schemas import (
     ChatDocument,
     ChatList,
     ChatsQuery,
+    EditedMessage,
     ExportFormat,
     ExportQuery,
     NewChat,
@@ -77,7 +78,7 @@ async def update(call: Call) -> ChatDocument:
     changes: ChatChanges = call.body
     return await call.context.chats.update(
         call.path("chat"),
-        title=None if changes.title is None else _clean(changes.title),
+        title=None if changes.title is None else await _clean_of_chat(call, changes.title),
         at=changes.at,
         characters=changes.characters,
         speaker=changes.speaker if isinstance(changes.speaker, UnsetType) else _speaker(changes.speaker),
@@ -98,7 +99,9 @@ async def restore(call: Call) -> ChatDocument:
 
 async def say(call: Call) -> Response:
     message: NewMessage = call.body
-    return _stream(await call.context.chats.say(call.path("chat"), _clean(message.text), message.to))
+    return _stream(
+        await call.context.chats.say(call.path("chat"), await _clean_of_chat(call, message.text), message.answerers)
+    )
 
 
 async def take_turns(call: Call) -> Response:
@@ -120,8 +123,10 @@ async def retry(call: Call) -> Response:
 
 
 async def edit(call: Call) -> Response:
-    message: NewMessage = call.body
-    return _stream(await call.context.chats.edit(call.path("chat"), _message_id(call), _clean(message.text)))
+    message: EditedMessage = call.body
+    return _stream(
+        await call.context.chats.edit(call.path("chat"), _message_id(call), await _clean_of_chat(call, message.text))
+    )
 
 
 async def remove_message(call: Call) -> ChatDocument:
@@ -165,13 +170,15 @@ async def get_memory(call: Call) -> MemoryDocument:
 
 async def switch_memory(call: Call) -> MemoryDocument:
     switch: MemorySwitch = call.body
-    name = None if switch.name is None else _clean(switch.name)
+    name = None if switch.name is None else await _clean_of_chat(call, switch.name)
     return await call.context.memory.switch(call.path("chat"), name)
 
 
 async def edit_remembered(call: Call) -> MemoryDocument:
     changed: RememberedText = call.body
-    return await call.context.memory.edit(call.path("chat"), _number(call, "number"), _clean(changed.text))
+    return await call.context.memory.edit(
+        call.path("chat"), _number(call, "number"), await _clean_of_chat(call, changed.text)
+    )
 
 
 async def forget_remembered(call: Call) -> MemoryDocument:
@@ -216,7 +223,7 @@ OPERATIONS = (
     Operation("POST", MESSAGE + "/continue", continue_reply, "A reply with what comes after it, beside it",
               media=EVENTS, refuses=(404, 409), tag="chats"),
     Operation("POST", MESSAGE + "/edit", edit, "Say something else in a message's place: a new branch", media=EVENTS,
-              body=NewMessage, refuses=(404,), tag="chats"),
+              body=EditedMessage, refuses=(404,), tag="chats"),
     Operation("DELETE", MESSAGE, remove_message, "Delete a message and what followed it", ChatDocument, refuses=(404,),
               tag="chats"),
     Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
@@ -267,6 +274,15 @@ def _clean(text: str) -> str:
     if not clean:
         raise Refused("there is nothing to say in that message: write something", 400, "text")
     return clean
+
+
+async def _clean_of_chat(call: Call, text: str) -> str:
+    """The same of a text that is for a chat: where there is no such chat, that is what is told."""
+    try:
+        return _clean(text)
+    except Refused:
+        await call.context.chats.get(call.path("chat"))
+        raise
 
 
 def _stream(streaming: Streaming) -> Response:

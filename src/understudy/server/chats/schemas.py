@@ -18,9 +18,9 @@ from understudy.storyfile import Story
 
 __all__ = [
     "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",
-    "ChatsQuery", "Difference", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "NewTurn",
-    "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why", "chat_document",
-    "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
+    "ChatsQuery", "Difference", "EditedMessage", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat",
+    "NewMessage", "NewTurn", "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why",
+    "chat_document", "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
 ]  # fmt: skip
 
 MAX_TEXT = 4000
@@ -86,12 +86,16 @@ class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
 
 class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
     text: Text
-    to: Annotated[
+    answerers: Annotated[
         Cast | None,
         msgspec.Meta(
             description="who of the scene answers, in this order; null: whoever is spoken to, else the next in turn"
         ),
     ] = None
+
+
+class EditedMessage(msgspec.Struct, forbid_unknown_fields=True):
+    text: Text
 
 
 class NewTurn(msgspec.Struct, forbid_unknown_fields=True):

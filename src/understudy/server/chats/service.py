@@ -2,8 +2,7 @@
 
 Requests to a chat are handled in the order they came. A reply that is chosen whole is stored before its first word is
 streamed, and one that is written while it comes (see `answering`). A character at an earlier moment does
-not remember what was said at a later one. A retry, an edit or a branch happens as of its message: at that moment, with
-the characters of that time, wherever the chat was moved to since.
+not remember what was said at a later one.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -36,18 +35,17 @@ from understudy.server.chats.schemas import (
     SamplingSettings,
     ShownCast,
     StopRequest,
-    Why,
     chat_document,
     chat_summary,
     shown_cast_at,
 )
 from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.turns import ChatTurns, Work
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
-from understudy.server.names import resolve_name, shown_names
+from understudy.server.names import shown_names
 from understudy.server.problems import Refused
-from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
 from understudy.storyfile import Story
@@ -99,9 +97,10 @@ class ChatService:
         self._memory = memory
         self._database, self._stories = database, registry
         self._executor = executor
-        self._replies = ReplyGenerator(registry, executor, memory)
+        replies = ReplyGenerator(registry, executor, memory)
         self._leases = ChatLeases(database)
-        self._answering = Answering(database, registry, self._replies, self._leases)
+        answering = Answering(database, registry, replies, self._leases)
+        self._turns = ChatTurns(database, registry, answering, replies, memory)
         self._locks = KeyedLock()
         self._streams: WeakSet[ReplyStream] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -293,7 +292,7 @@ class ChatService:
         removed, the branch is a copy of what is stored.
         """
         async with self._exclusive(chat_id):
-            then, _ = await self._as_of(chat_id, message_id)
+            then, _ = await self._turns.as_of(chat_id, message_id)
             story = self._story_or_none(then)
             if story is not None:
                 then = await asyncio.to_thread(still_possible, story, then)
@@ -341,104 +340,22 @@ class ChatService:
 
         await self._database.run(truncate)
 
-    async def say(self, chat_id: str, text: str, to: Sequence[str] | None = None) -> Streaming:
-        """Events: the user's message and the replies to it. `to` are those of the scene who are to answer."""
-
-        async def work(stream: ReplyStream) -> None:
-            chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
-            addressed = None if to is None else await self._in_scene(chat, to)
-            await self._user_says(chat, chat.tip, text, stream, addressed)
-
-        return await self._start(chat_id, work)
+    async def say(self, chat_id: str, text: str, answerers: Sequence[str] | None = None) -> Streaming:
+        return await self._start(chat_id, self._turns.say(chat_id, text, answerers))
 
     async def take_turns(self, chat_id: str, characters: Sequence[str] | None = None) -> Streaming:
-        """Events: replies without a message of the user; of those named, else of the next in turn."""
-
-        async def work(stream: ReplyStream) -> None:
-            def read(db: Database) -> tuple[Chat, list[Message]]:
-                chat = store.get_chat(db, chat_id)
-                return chat, store.path(db, chat.tip)
-
-            chat, path = await self._database.read(read)
-            if not path:
-                raise Refused("nothing was said yet that anybody could answer: say something first", 409)
-            names = await (
-                self._answering.next_in_turn(chat, path) if characters is None else self._in_scene(chat, characters)
-            )
-            await self._answering.speak(chat, names, path, stream)
-
-        return await self._start(chat_id, work)
+        return await self._start(chat_id, self._turns.take_turns(chat_id, characters))
 
     async def continue_reply(self, chat_id: str, message_id: int) -> Streaming:
-        """Events: a reply with what comes after it, beside it."""
-
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self._as_of(chat_id, message_id)
-            if not old.is_reply or old.author is None:
-                raise Refused("only what a character says can be gone on with: let somebody answer it instead", 409)
-            path = await self._database.read(lambda db: store.path(db, old.id))
-            await self._answering.speak(then, [old.author], path, stream)
-
-        return await self._start(chat_id, work)
-
-    async def _in_scene(self, chat: Chat, names: Sequence[str]) -> tuple[str, ...]:
-        """The story's own names of characters of the scene, who are named as they are shown."""
-        story = self._stories.story(chat.story)
-
-        def resolve() -> tuple[str, ...]:
-            moment = story.moment(chat.moment)
-            return tuple(dict.fromkeys(resolve_name(story, name, moment) for name in names))
-
-        resolved = await asyncio.to_thread(resolve)
-        if not set(resolved) <= set(chat.characters):
-            raise Refused("only those in the scene can answer: bring the others into it first", 400, "characters")
-        return resolved
+        return await self._start(chat_id, self._turns.continue_reply(chat_id, message_id))
 
     async def edit(self, chat_id: str, message_id: int, text: str) -> Streaming:
-        """Events: a message in place of another, on a new branch; if it is the user's, also the replies to it."""
-
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self._as_of(chat_id, message_id)
-            if not old.is_reply:
-                await self._user_says(then, old.parent, text, stream, old.addressed)
-                return
-            why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
-            edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
-            stream.send("said", await self._answering.save(then, old.parent, edited))
-
-        return await self._start(chat_id, work)
+        return await self._start(chat_id, self._turns.edit(chat_id, message_id, text))
 
     async def retry(self, chat_id: str, message_id: int) -> Streaming:
-        """Events: another reply beside one, the next best candidate; or new replies to a message of the user.
+        return await self._start(chat_id, await self._turns.retry(chat_id, message_id))
 
-        A message that was answered while the retry waited, as by another process, is not answered twice.
-        """
-
-        def is_unanswered(db: Database) -> bool:
-            return store.get_message(db, chat_id, message_id).unanswered
-
-        was_unanswered = await self._database.read(is_unanswered)
-
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self._as_of(chat_id, message_id)
-            if not old.is_reply:
-                stream.send("said", await self._answering.document(then, old))
-                answered_meanwhile = was_unanswered and not old.unanswered
-                await (self._answering.repeat if answered_meanwhile else self._answering.answer)(then, old.id, stream)
-                return
-
-            def read(db: Database) -> tuple[list[Message], list[Message]]:
-                siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
-                return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
-
-            if old.parent is None:
-                raise Refused("a greeting is no reply: choose another one, or say something", 409)
-            tries, path = await self._database.read(read)
-            await self._answering.alternative(then, old, tries, path, stream)
-
-        return await self._start(chat_id, work)
-
-    async def _start(self, chat_id: str, work: Callable[[ReplyStream], Awaitable[None]]) -> Streaming:
+    async def _start(self, chat_id: str, work: Work) -> Streaming:
         """Run `work` in a task that a disconnected client does not cancel, and return its events."""
         pending = sum(task.get_name() == chat_id for task in self._tasks)
         if pending >= MAX_PENDING or len(self._tasks) >= MAX_PENDING_TOTAL:
@@ -453,7 +370,7 @@ class ChatService:
         task.add_done_callback(self._tasks.discard)
         return await stream.events(), stream.leave
 
-    async def _run(self, chat_id: str, stream: ReplyStream, work: Callable[[ReplyStream], Awaitable[None]]) -> None:
+    async def _run(self, chat_id: str, stream: ReplyStream, work: Work) -> None:
         try:
             async with self._exclusive(chat_id):
                 await work(stream)
@@ -465,30 +382,8 @@ class ChatService:
         finally:
             stream.close()
 
-    async def _user_says(
-        self, chat: Chat, parent: int | None, text: str, stream: ReplyStream, addressed: tuple[str, ...] | None
-    ) -> None:
-        name = chat.persona.name if chat.persona else await self._replies.shown_name(chat, chat.speaker)
-        message = Message(
-            False, chat.speaker, name, text, chat.moment, present=chat.characters, unanswered=True,
-            persona=chat.persona, addressed=addressed,
-        )  # fmt: skip
-        saved = await self._answering.save(chat, parent, message)
-        stream.send("said", saved)
-        await self._memory.keep(chat, await self._database.read(lambda db: store.path(db, saved.id)))
-        await self._answering.answer(chat, saved.id, stream)
-
     def _streams_of(self, chat_id: str) -> list[ReplyStream]:
         return [stream for stream in self._streams if stream.chat_id == chat_id]
-
-    async def _as_of(self, chat_id: str, message_id: int) -> tuple[Chat, Message]:
-        """A message, and the chat as it stood when it was said."""
-
-        def read(db: Database) -> tuple[Chat, Message]:
-            now, message = store.get_chat(db, chat_id), store.get_message(db, chat_id, message_id)
-            return store.as_of(now, store.path(db, message.id)), message
-
-        return await self._database.read(read)
 
     def _summaries(self, chats: Sequence[Chat]) -> list[ChatSummary]:
         """Many chats are at the same moment of a story: its cast is looked up once."""

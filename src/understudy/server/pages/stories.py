@@ -32,6 +32,7 @@ from understudy.server.uploads.limits import MIB
 from understudy.server.uploads.quotations import QuotationFilter
 from understudy.server.uploads.routes import all_uploads, quotations_of, upload_report
 from understudy.server.uploads.schemas import Total, Upload, UploadReport
+from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["ROUTES"]
@@ -145,6 +146,7 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
         report=report.report,
         total=total,
         shown=(report.report.cast if report.report else [])[: None if "all" in request.query_params else PEOPLE],
+        tones=_tones(report),
         reasons=_reasons(report),
         bar=bar,
         fates=FATES,
@@ -154,6 +156,13 @@ async def upload(request: Request, problem: UnderstudyError | None = None) -> Re
         filtered=partial(_filtered, report.id, wanted),
         problem=problem,
     )
+
+
+def _tones(report: UploadReport) -> dict[str, int]:
+    """Those of the portraits of the whole cast, as on the pages of the story (`names.tones`)."""
+    cast = report.report.cast if report.report else []
+    speakers = sorted((Moment.parse(person.first), person.name) for person in cast if person.first)
+    return {name: place for place, (_, name) in enumerate(speakers)}
 
 
 def _filter(request: Request) -> QuotationFilter:

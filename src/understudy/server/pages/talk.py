@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from understudy.cards import greetings_for
 from understudy.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.errors import StoryError, UnderstudyError
 from understudy.macros import fill_macros
@@ -95,9 +96,10 @@ async def talk(request: Request) -> Response:
         names = shown_names(story, moment)
         requested = [resolve_name(story, who, moment) for who in query.getlist("who") if who]
         speaker = resolve_name(story, query["as"], moment) if query.get("as") else None
-        others = [
-            member.character.name for _, member in speakers_before(story, moment) if member.character.name != speaker
-        ]
+        speakers = [member.character.name for _, member in speakers_before(story, moment)]
+        if story.is_of_cards:  # they need not have said anything to be talked with
+            speakers += [person.name for person in people_at(story, moment)]
+        others = [who for who in speakers if who != speaker]
         chosen = [names.get(who, who) for who in requested or others[:1]]
         shown = None if speaker is None else names.get(speaker, speaker)
         return _values(name, story, moment, chosen, shown, query.get("agent"), _is_author(request))
@@ -184,11 +186,14 @@ def _values(
         "at": slider.at,
         "who": chosen[0] if chosen else None,
         "slider": slider,
+        "has_time": len(slider.stops) > 1 and not story.is_of_cards,
         "cast": cast,
         "chosen": list(chosen),
         "speaker": speaker,
         "lore": [book for who in chosen if (book := _lore(story, who, moment, speaker)).count] if is_author else [],
-        **(_opening(story, chosen[0], moment, speaker) if chosen else {"introduction": [], "openers": []}),
+        **(
+            _opening(story, chosen, moment, speaker) if chosen else {"introduction": [], "openers": [], "greetings": []}
+        ),
         "portrait": lambda who: portrait_address(name, who, in_order.get(who)),
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
         "keep": [
@@ -221,14 +226,18 @@ def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:
     return "/?" + urlencode(parameters, quote_via=quote)
 
 
-def _opening(story: Story, who: str, moment: Moment, speaker: str | None) -> dict[str, list[str]]:
-    """What is shown before anything was said."""
+def _opening(story: Story, chosen: Sequence[str], moment: Moment, speaker: str | None) -> dict[str, list[str]]:
+    """What is shown before anything was said; a chat with the character of a card alone begins with a greeting."""
+    if not chosen:
+        return {"introduction": [], "openers": [], "greetings": []}
+    who = chosen[0]
     facing = None if speaker == who else speaker
     situation = situation_as_shown(situation_of(story, who, moment, facing), shown_names_at(story, moment))
     known = {person.shown for person in people_at(story, moment)}
     return {
         "introduction": list(situation.persona.profile[:INTRODUCTION_LENGTH]),
         "openers": openers(situation, known),
+        "greetings": list(greetings_for(situation)) if len(chosen) == 1 else [],
     }
 
 
@@ -272,6 +281,8 @@ def _entries(chat: ChatDocument, story: Story, moment: Moment) -> Iterator[ChatE
     before: Moment | None = None
     for message in chat.messages:
         said_at = _moment(story, message.moment)
+        if story.is_of_cards:
+            before = said_at
         moved = "first" if before is None else "" if said_at == before else "earlier" if said_at < before else "later"
         before = said_at
         yield ChatEntry(message, moved, said_at > moment, message is chat.messages[-1])

@@ -47,9 +47,13 @@ class TimelineSlider:
 
 
 def requested_moment(story: Story, text: str | None) -> Moment:
-    """The moment in a page's query; the default is the end of the first chapter, when some characters have spoken."""
+    """The moment in a page's query; the default is the end of the first chapter, when some characters have spoken.
+
+    Character cards alone have no time that passes: all that they hold is there from the beginning."""
     if text:
         return story.moment(text)
+    if story.is_of_cards:
+        return Moment.end(story.levels)
     scenes = [scene for scene, _, _ in story.outline()]
     return next((scene for scene in scenes if _chapter(scene) != _chapter(scenes[0])), Moment.end(story.levels))
 
