@@ -9,6 +9,7 @@ from understudy.persona import Other, Persona
 from understudy.story import Exchange, Line, Moment, Relation, Scene
 
 NOW = Moment((9,))
+LEVELS = ("chapter", "scene", "line")
 
 
 class ListPast:
@@ -34,6 +35,36 @@ class ListPast:
 
     def thoughts(self) -> Sequence[Line]:
         return ()
+
+
+class ScenePast:
+    """A past of whole scenes. Its exchanges are not to be read: a long past would be read through."""
+
+    def __init__(self, scenes: Sequence[Scene], name: str) -> None:
+        self._scenes, self._name = tuple(scenes), name
+
+    def __len__(self) -> int:
+        return len(self.lines())
+
+    def lines(self, last: int | None = None) -> Sequence[Line]:
+        own = [line for scene in self._scenes for line in scene.lines if line.speaker == self._name]
+        return own if last is None else own[-last:]
+
+    def scenes(self, last: int | None = None) -> Iterator[Scene]:
+        return iter(self._scenes if last is None else self._scenes[-last:])
+
+    def exchanges(self) -> Iterator[Exchange]:
+        raise AssertionError("a long past is not to be read through")
+
+    def thoughts(self) -> Sequence[Line]:
+        return ()
+
+
+def scene(number: int, *lines: tuple[str | None, str]) -> Scene:
+    """A scene of chapter 1, in which all who speak are present from the beginning."""
+    present = tuple(dict.fromkeys(who for who, _ in lines if who is not None))
+    spoken = tuple(Line(Moment((1, number, n), LEVELS), who, text) for n, (who, text) in enumerate(lines, 1))
+    return Scene(Moment((1, number), LEVELS), "the lock", present, spoken)
 
 
 def exchanges(who: str, *told: tuple[str | None, str, str]) -> list[Exchange]:

@@ -137,9 +137,10 @@ class ChatMessage:
 class Evidence:
     """One thing that made a reply: a profile line, a tie, a memory, or the exchange it was taken from.
 
-    `kind` is 'profile', 'relation', 'memory', 'told' (by the one faced, mostly in an earlier chat), 'exchange',
-    'approved' (a line of the utterance database, with its number), 'bank' (a neutral line of the project's own),
-    'script', 'notice' (how the reply was found, where that needs saying), or 'problem' (why it was broken off);
+    `kind` is 'profile', 'relation', 'memory', 'told' (by the one faced, mostly in an earlier chat), 'exchange', 'lore'
+    (an entry of a lorebook, with the keys that brought it up), 'approved' (a line of the utterance database, with its
+    number), 'bank' (a neutral line of the project's own), 'script', 'notice' (how the reply was found, where that needs
+    saying), or 'problem' (why it was broken off);
     `words` are those that tied it to the message.
     """
 

@@ -17,10 +17,12 @@ __all__ = [
     "about_other",
     "alias_sentence",
     "fact_sentence",
+    "listed",
     "name_sentence",
     "nickname_sentence",
     "plain_lines",
     "reported",
+    "scene_sentence",
     "speaker_words",
     "tie_sentence",
     "tie_to_faced",
@@ -124,6 +126,12 @@ def reported(name: str, text: str, language: str) -> str:
     return sentence.format(name=name, text=text)
 
 
+def scene_sentence(key: str, language: str, **values: str) -> str:
+    """A part of the scene that a card describes: where and when, who is there, what has just happened, who asks."""
+    sentence: str = _sentences(language)["scene"][key]
+    return sentence.format(char="{{char}}", user="{{user}}", **values)
+
+
 def plain_lines(language: str) -> tuple[str, ...]:
     """Neutral lines for a character without lines of its own."""
     return tuple(_sentences(language)["plain"])
@@ -135,10 +143,10 @@ def speaker_words(language: str) -> frozenset[str]:
 
 
 def _filled(template: str, fact: Fact, language: str, name: str = "") -> str:
-    return template.format(value=_listed(fact.values, language), attribute=fact.attribute, name=name)
+    return template.format(value=listed(fact.values, language), attribute=fact.attribute, name=name)
 
 
-def _listed(values: Sequence[str], language: str) -> str:
+def listed(values: Sequence[str], language: str) -> str:
     """'a key, a lamp and a map', without full stops of the author's own: the sentence brings one."""
     sentences = _sentences(language)
     *most, last = [value.strip().rstrip(FULL_STOPS) for value in values] or [""]

@@ -262,6 +262,22 @@ def test_lore_that_the_talk_brings_up_is_told() -> None:
     assert "Goats!" not in shown
 
 
+def test_lore_that_was_told_is_among_the_reasons_with_the_keys_that_brought_it_up() -> None:
+    entries = (
+        LoreEntry(content="{{char}} found the key with a goat.", keys=("key", "lock")),
+        LoreEntry(content="Goats!", keys=("goat",)),
+        LoreEntry(content="The tide is out.", is_constant=True),
+        LoreEntry(content="Nobody asked for this.", keys=("anchor",)),
+    )
+    context = replace(TOMAS, persona=replace(TOMAS.persona, lore=entries))
+    agent, _ = writing("Aye.", "Aye again.")
+    expected = {"Tomas found the key with a goat.": ("key",), "Goats!": (), "The tide is out.": ()}
+    reply = agent.reply(context, ASKED)
+    assert {item.text: item.words for item in reply.evidence if item.kind == "lore"} == expected
+    (draft,), _ = agent.drafts(context, ASKED)
+    assert {item.text for item in draft.evidence if item.kind == "lore"} == expected.keys()
+
+
 def test_an_encoded_past_can_be_shared() -> None:
     encoder = EncoderAgent(cache=False)
     cached = encoder.encoder("en")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,50 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
+from people import LEVELS, ScenePast, scene
 from understudy.cards.document import card_from_text, in_version, json_of
 from understudy.cards.file import read_card, write_card
 from understudy.cards.lore_files import book_entries
 from understudy.dialogue import Situation, situation_at
-from understudy.export.card import EXCHANGES, card_at
+from understudy.export.card import card_at
+from understudy.export.card_scene import EXCHANGES
 from understudy.persona import Other, Persona
 from understudy.readers import read
 from understudy.readers.card import READER
 from understudy.readers.events import CastEntry, Opening, Speech
 from understudy.readers.source import SourceFile
-from understudy.story import Exchange, Line, LoreEntry, Moment, Relation, Scene
+from understudy.story import LoreEntry, Moment, Relation
 from understudy.wording import tie_sentence
-
-LEVELS = ("chapter", "scene", "line")
-
-
-@dataclass
-class Told:
-    """A past that was written down."""
-
-    scenes_told: Sequence[Scene]
-    name: str
-
-    def __len__(self) -> int:
-        return len(self.lines())
-
-    def lines(self, last: int | None = None) -> Sequence[Line]:
-        own = [line for scene in self.scenes_told for line in scene.lines if line.speaker == self.name]
-        return own if last is None else own[-last:]
-
-    def scenes(self, last: int | None = None) -> Iterator[Scene]:
-        return iter(self.scenes_told if last is None else self.scenes_told[-last:])
-
-    def exchanges(self) -> Iterator[Exchange]:
-        raise AssertionError("a long past is not to be read through")
-
-    def thoughts(self) -> Sequence[Line]:
-        return ()
-
-
-def scene(number: int, *lines: tuple[str | None, str]) -> Scene:
-    told = tuple(Line(Moment((1, number, n), LEVELS), who, text) for n, (who, text) in enumerate(lines, 1))
-    return Scene(Moment((1, number), LEVELS), "the lock", ("Odile", "Bastien"), told)
-
 
 TIE = Relation("Odile", "Bastien", "friend", None, Moment((1, 1)))
 FAR_TIE = Relation("Odile", "Marguerite", "enemy", None, Moment((1, 1)))
@@ -76,7 +45,7 @@ SITUATION = Situation(
         ("I keep the lock.", "I have a brass key."),
         {"character": ("dry", "patient"), "belongings": ("a brass key",), "hobby": ("rowing",)},
         (TIE, FAR_TIE),
-        Told(TALK, "Odile"),
+        ScenePast(TALK, "Odile"),
     ),
     "at the lock",
     Other("Bastien", ("Bastien is a carter.",), (TIE,)),
@@ -90,7 +59,9 @@ def test_what_goes_where() -> None:
     assert card.name == "Odile"
     assert card.text("description") == "I keep the lock.\nI have a brass key.\ncharacter: dry, patient\nhobby: rowing"
     assert card.text("personality") == "dry, patient"
-    assert card.text("scenario") == f"at the lock\n{friend}"
+    assert card.text("scenario") == (
+        f"Where and when: at the lock.\n{{{{user}}}} is Bastien, and speaks to {{{{char}}}}.\n{friend}"
+    )
     assert card.text("first_mes") == "It sticks when the water is low."
     assert card.text("mes_example") == (
         "<START>\n{{user}}: Is the gate open?\n{{char}}: It sticks when the water is low.\n{{char}}: Push.\n"
@@ -122,7 +93,7 @@ def test_somebody_without_a_past_introduces_themselves() -> None:
 def test_only_the_last_exchanges_are_shown() -> None:
     long = [scene(n, ("Bastien", f"question {n}"), ("Odile", f"answer {n}")) for n in range(1, 200)]
     sparse = [scene(n, ("Bastien", "alone")) for n in range(200, 300)]
-    persona = Persona("Odile", past=Told([*long, *sparse], "Odile"))
+    persona = Persona("Odile", past=ScenePast([*long, *sparse], "Odile"))
     example = card_at(Situation(persona), "Verey").text("mes_example")
     assert [line for line in example.splitlines() if line.startswith("{{char}}")] == [
         f"{{{{char}}}}: answer {n}" for n in range(200 - EXCHANGES, 200)

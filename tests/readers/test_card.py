@@ -241,6 +241,73 @@ def test_macros() -> None:
     assert CardNames("千夏", "千夏", "ja").filled("{{char}}は{{user}}の弟子") == "千夏はあなたの弟子"
 
 
+@pytest.mark.parametrize(
+    "examples",
+    [
+        "<START>\n{{user}}: Now? {{char}}: No: wait.\nNot yet. <START>{{user}}: Well? {{char}}: Well.",
+        "<START>\n**{{user}}:** Now?\n**{{char}}:** No: wait.\nNot yet.\n<START>\n*You*: Well?\n_Odi_: Well.",
+        '<start>\n"{{user}}": Now?\n"{{char}}": No: wait. Not yet.\n\n<start>\nAnon: Well?\nOdile: Well.',
+        "{{random_user_1}}: Now?\n<BOT> : No: wait.\n    Not yet.\n<START>\n<USER>: Well?\n<BOT>: Well.",
+    ],
+)
+def test_both_sides_of_example_talk_are_told_apart(examples: str) -> None:
+    blocks = list(conversations(examples, CardNames("Odile Marchetti", "Odi")))
+    first = [("User", "Now?"), ("Odile Marchetti", "No: wait. Not yet.")]
+    assert blocks == [first, [("User", "Well?"), ("Odile Marchetti", "Well.")]]
+
+
+def test_a_macro_within_a_sentence_begins_no_turn() -> None:
+    (turns,) = conversations("{{char}}: I said to {{user}}: wait. Then I went.", CardNames("Odile", "Odi"))
+    assert turns == [("Odile", "I said to you: wait. Then I went.")]
+
+
+def test_attributes_of_a_card_become_sentences_of_the_character(tmp_path: Path) -> None:
+    described = (
+        '[Character("Odi") { Personality("Dry" + "Patient") Age("50") Dislikes("fog") '
+        'Relationship("{{user}}\'s aunt") }]'
+        "\nShe keeps the lock.\n<START>\n{{user}}: Your boat?\n{{char}}: Sunk."
+    )
+    data = {**CARD["data"], "description": described, "personality": "[Odile: patient, deaf]", "mes_example": ""}
+    events = list(READER.events(source := opened(tmp_path, {**CARD, "data": data})))
+    (entry,) = of_kind(events, CastEntry)
+    assert entry.character.profile == (
+        "People would say I am dry, patient and deaf.",
+        "I am 50.",
+        "I do not like fog.",
+        "My relationship: your aunt.",
+        "She keeps the lock.",
+    )
+    assert ("User", "Your boat?") in [(*speech.speakers, speech.text) for speech in of_kind(events, Speech)]
+    assert source.units == accounted(events)
+    facing = situation_at(read(source.path), "Odile", "end", "User")
+    assert "My relationship: User's aunt." in facing.persona.profile
+
+
+@pytest.mark.parametrize(
+    ("personality", "told"),
+    [
+        ("dry, patient and deaf", "People would say I am dry, patient and deaf."),
+        ("Dry and patient.", "Dry and patient."),
+        ("Dry. Patient, too.", "Dry."),
+        ("She is dry, patient", "She is dry, patient"),
+        ("Odile waits, always", "Odile waits, always"),
+    ],
+)
+def test_a_personality_that_is_a_list_of_adjectives(tmp_path: Path, personality: str, told: str) -> None:
+    document = {"spec": "chara_card_v2", "data": {"name": "Odile", "personality": personality}}
+    (entry,) = of_kind(list(READER.events(opened(tmp_path, document))), CastEntry)
+    assert entry.character.profile[0] == told
+
+
+def test_a_description_that_is_all_talk_is_a_scene(tmp_path: Path) -> None:
+    data = {"name": "Odile", "description": "<START>\n{{user}}: Your boat?\n{{char}}: Sunk."}
+    source = opened(tmp_path, {"spec": "chara_card_v2", "data": data})
+    events = list(READER.events(source))
+    assert of_kind(events, CastEntry)[0].character.profile == ()
+    assert [speech.text for speech in of_kind(events, Speech)] == ["Your boat?", "Sunk."]
+    assert source.units == accounted(events) == 2
+
+
 def test_hostile_prose_takes_no_time() -> None:
     names = CardNames("Odile", "Odi")
     for text in ("{{random:" + "\\," * 200_000, "{{//" * 100_000, "x" + " " * 500_000, "." * 500_000, "'" * 500_000):
@@ -270,6 +337,13 @@ def test_greetings_lore_card_and_picture_are_kept_in_the_story(tmp_path: Path) -
     assert greeting_number(facing, 2) == "You again."
     with pytest.raises(StoryError, match="choose from 1 to 2"):
         greeting_number(facing, 3)
+
+
+def test_a_story_of_cards_alone_tells_of_no_time(tmp_path: Path) -> None:
+    opened(tmp_path, CARD)
+    assert read(tmp_path / "odile.json").is_of_cards
+    (tmp_path / "lock.txt").write_text("ODILE: Push.\nBASTIEN: I am pushing.\n" * 4, encoding="utf-8")
+    assert not read(tmp_path).is_of_cards
 
 
 def test_whoever_it_talks_with_is_named_in_profile_and_setting(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from understudy.agents.told_answers import told_evidence
 from understudy.backends import Backend, Completion
 from understudy.backends.backend import ScoringBackend
 from understudy.cancellation import Cancellation
+from understudy.cards import fill_macros, keys_named
 from understudy.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -183,7 +184,10 @@ class WriterAgent:
         """`sampling.n` drafts of one prompt, those that are blank or said twice left out."""
         prompt = self.prompt(situation, history, sampling)
         settings = self._settings(situation, prompt, sampling)
-        cleaner, evidence = _cleaner(situation, history), tuple(_evidence(situation, prompt, self.backend.name))
+        cleaner, evidence = (
+            _cleaner(situation, history),
+            tuple(_evidence(situation, history, prompt, self.backend.name)),
+        )
         message, said = last_heard(situation.persona, history), said_sentences(situation.persona, history)
         drafts, usage = dict[str, Draft](), Usage()
         for completion in self._complete(prompt, settings, cancellation):
@@ -230,7 +234,7 @@ class WriterAgent:
         if not text and not blank_is_meant:
             plain = plainly(situation, said_before(situation.persona, history))
             return replace(plain, evidence=(Evidence("notice", f"{CANNOT}: {self.backend.name}"),), usage=usage)
-        evidence = tuple(_evidence(situation, prompt, self.backend.name))
+        evidence = tuple(_evidence(situation, history, prompt, self.backend.name))
         return Reply(text, (Candidate(text, 0.0, source="writer"),), evidence, usage)
 
 
@@ -298,8 +302,8 @@ def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
     return ReplyCleaner(own, tuple(name for name in join_names((partner,), speakers) if name not in own))
 
 
-def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Evidence]:
-    """What of the past and the profile was in the prompt for this message, and the model that wrote."""
+def _evidence(situation: Situation, history: Sequence[Turn], prompt: Prompt, backend: str) -> Iterator[Evidence]:
+    """What of the past, the profile and the lorebooks was in the prompt for this message, and the model that wrote."""
     recalled, ties = prompt.recalled, frozenset(situation.persona.feelings())
     for fact in recalled.facts:
         yield Evidence("relation" if fact in ties else "profile", fact)
@@ -310,7 +314,17 @@ def _evidence(situation: Situation, prompt: Prompt, backend: str) -> Iterator[Ev
         yield told_evidence(told)
     for line in recalled.others:
         yield Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
+    yield from _lore_evidence(situation, history, prompt)
     yield Evidence("notice", f"written by {backend} from a prompt of {prompt.tokens:,} tokens")
+
+
+def _lore_evidence(situation: Situation, history: Sequence[Turn], prompt: Prompt) -> Iterator[Evidence]:
+    """The entries of lorebooks that were in the prompt, each with the keys that brought it up."""
+    persona, user = situation.persona, situation.faced.name if situation.faced else ""
+    entries = {fill_macros(entry.content, persona.name, user, persona.language): entry for entry in persona.lore}
+    for text in prompt.lore:
+        entry = entries.get(text)
+        yield Evidence("lore", text, words=keys_named(entry, history, persona.name, user) if entry else ())
 
 
 def shipped_writer() -> Path:

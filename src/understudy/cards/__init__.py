@@ -5,7 +5,7 @@ from understudy.cards.document import Card, card_from_text, json_of
 from understudy.cards.file import parse_card, picture_of, png_of, read_card, write_card
 from understudy.cards.greetings import greetings_for
 from understudy.cards.lore_files import read_lore
-from understudy.cards.lorebook import lore_for
+from understudy.cards.lorebook import keys_named, lore_for
 from understudy.cards.png import portrait
 from understudy.macros import fill_macros
 
@@ -16,6 +16,7 @@ __all__ = [
     "greetings_for",
     "is_charx",
     "json_of",
+    "keys_named",
     "lore_for",
     "missing_assets",
     "parse_card",

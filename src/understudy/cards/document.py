@@ -217,6 +217,14 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 START = re.compile(r"<start>", re.IGNORECASE)
 COLON = re.compile("[:：]")
 LONGEST_LABEL = 80
+MARKS = '*_"“” \t'
+"""What may stand around a label: it is printed bold, or quoted."""
+USER_LABELS = frozenset({"user", "you", "anon", "anonymous"})
+RANDOM_USER = re.compile(r"\{\{random_user_\d{1,2}\}\}", re.IGNORECASE)
+INLINE_LABEL = re.compile(
+    r"[*_\"]{0,3}(?:\{\{(?:user|char)\}\}|<(?:user|char|bot)>)[*_\"]{0,3}[ \t]{0,4}[:：]", re.IGNORECASE
+)
+TURN_END = frozenset('.!?…。！？"”』」*)]>\n')
 BULLET = re.compile(r"\s*(?:[-*•·+]\s+|\d{1,2}[.)]\s+)?")
 
 
@@ -234,10 +242,10 @@ class CardNames:
 
     def speaker(self, label: str) -> str | None:
         """Who a label in front of a line stands for; None if it is no label but part of the line."""
-        label = label.strip("*_ ")
+        label = label.strip(MARKS)
         if CHARACTER.fullmatch(label):
             return self.name
-        if USERS.fullmatch(label) or fold(label) in ("user", "you"):
+        if USERS.fullmatch(label) or RANDOM_USER.fullmatch(label) or fold(label) in USER_LABELS:
             return USER
         own = {self.name, self.called, *self.name.split()}
         return self.name if fold(label) in {fold(name) for name in own} - {""} else None
@@ -251,14 +259,17 @@ class ExampleTurn(NamedTuple):
 
 
 def conversations(examples: str, names: CardNames) -> Iterator[list[ExampleTurn]]:
-    """The blocks of a card's example talk, each a conversation of its own."""
+    """The blocks of a card's example talk, each a conversation of its own.
+
+    A turn begins with a label at the beginning of a line, or, where line ends were lost, with a macro as a label.
+    """
     for block in START.split(examples):
         turns: list[tuple[str | None, list[str]]] = []
-        for line in filter(str.strip, block.splitlines()):
+        for line in filter(str.strip, _turn_a_line(block).splitlines()):
             colon = COLON.search(line, 0, LONGEST_LABEL)
             speaker = names.speaker(line[: colon.start()]) if colon else None
             if colon and speaker is not None:
-                turns.append((speaker, [line[colon.end() :]]))
+                turns.append((speaker, [_unmarked(line, colon)]))
             elif turns:
                 turns[-1][1].append(line)
             else:
@@ -266,6 +277,21 @@ def conversations(examples: str, names: CardNames) -> Iterator[list[ExampleTurn]
         spoken = [ExampleTurn(speaker, one_line(names.filled("\n".join(lines)))) for speaker, lines in turns]
         if any(turn.text for turn in spoken):
             yield [turn for turn in spoken if turn.text]
+
+
+def _turn_a_line(block: str) -> str:
+    def broken(match: re.Match[str]) -> str:
+        before = block[max(match.start() - 8, 0) : match.start()].rstrip(" \t")
+        return f"\n{match[0]}" if before[-1:] in TURN_END else match[0]
+
+    return INLINE_LABEL.sub(broken, block)
+
+
+def _unmarked(line: str, colon: re.Match[str]) -> str:
+    """What follows a label, without the end of the marks that the label begins with: '**Mira:** No.'"""
+    begun = line[: len(line) - len(line.lstrip("*_ \t"))].strip()
+    rest = line[colon.end() :]
+    return rest.removeprefix(begun) if begun and not line[: colon.start()].rstrip().endswith(begun) else rest
 
 
 def sentences(text: str) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from understudy.dialogue import Turn
 from understudy.macros import fill_macros
 from understudy.story import LoreEntry
 
-__all__ = ["POSITIONS", "active_entries", "lore_for"]
+__all__ = ["POSITIONS", "active_entries", "keys_named", "lore_for"]
 
 SCAN_DEPTH = 2
 MAX_SCANNED = 8_000  # characters that patterns look at, from the newest turn back
@@ -104,6 +104,14 @@ def active_entries(
     return tuple(sorted(active, key=lambda entry: rank[id(entry)]))
 
 
+def keys_named(
+    entry: LoreEntry, history: Sequence[Turn], char: str = "", user: str = "", scan_depth: int = SCAN_DEPTH
+) -> tuple[str, ...]:
+    """The keys of an entry that the turns name; none where it is constant, or other lore brought it up."""
+    scan = _Scan(history, char, user, scan_depth)
+    return () if entry.is_constant else tuple(key for key in entry.keys if scan.names(key, entry))
+
+
 class _Scan:
     """The text in which keys are looked for: turns, newest first, and what the entries found say."""
 
@@ -124,8 +132,7 @@ class _Scan:
             return False
         if entry.is_constant:
             return True
-        depth = self._depth if entry.scan_depth is None else entry.scan_depth
-        text = "\n".join(self._turns[: max(depth, 0)]) + ("\n" + self._found if is_recursing else "")
+        text = self._scanned(entry) + ("\n" + self._found if is_recursing else "")
         if not any(self._has(key, entry, text) for key in entry.keys):
             return False
         if not entry.secondary_keys:
@@ -137,6 +144,13 @@ class _Scan:
             "not any": not any(present),
             "not all": not all(present),
         }[entry.logic]
+
+    def names(self, key: str, entry: LoreEntry) -> bool:
+        return self._has(key, entry, self._scanned(entry))
+
+    def _scanned(self, entry: LoreEntry) -> str:
+        depth = self._depth if entry.scan_depth is None else entry.scan_depth
+        return "\n".join(self._turns[: max(depth, 0)])
 
     def _has(self, key: str, entry: LoreEntry, text: str) -> bool:
         key = fill_macros(key, self._char, self._user)

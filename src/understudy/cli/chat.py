@@ -290,7 +290,8 @@ class ChatPrompt:
     def _situation_line(self) -> str:
         situation = self.conversation.situation
         faced = f", facing {situation.faced.name}" if situation.faced else ""
-        return f"{self.conversation.name} at {when(situation.persona.moment)}{faced}."
+        at = "" if self.conversation.story.is_of_cards else f" at {when(situation.persona.moment)}"
+        return f"{self.conversation.name}{at}{faced}."
 
     def _note(self, text: str) -> None:
         """Printed on stderr, so that stdout has replies only."""

@@ -10,25 +10,22 @@ knows too, and what the story has beyond it is added.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from understudy.cards.document import Card, in_version, one_line
 from understudy.cards.lore_files import book_document, book_entries, entry_document
 from understudy.dialogue import Situation
 from understudy.documents import found_sentences, tie_document
+from understudy.export.card_scene import FULL_LINE, CardScene
 from understudy.persona import Other, Persona
-from understudy.story import Line, Relation
+from understudy.story import Relation
 from understudy.wording import tie_sentence
 
 __all__ = ["NAMESPACE", "card_at"]
 
 NAMESPACE = "understudy"
 EXTENSION_VERSION = 1
-EXCHANGES = 8
 TYPICAL, TYPICAL_OF, LONGEST_TYPICAL = 3, 400, 160  # own lines in a description, out of how many, of what length
-RECENT = 12  # own lines among which one that can open a talk is looked for
-FULL_LINE = {"en": 20, "ja": 8, "zh": 6}  # characters from which a line says enough to open a talk
 JOIN = {"en": ", ", "ja": "、", "zh": "、"}
 WHO = {
     "en": "{name} is one of the people of '{title}'.",
@@ -36,7 +33,6 @@ WHO = {
     "zh": "{name}是《{title}》中的人物。",
 }
 TALKS = {"en": "{name} talks like this:", "ja": "{name}の話し方:", "zh": "{name}这样说话:"}
-GREETING = {"en": "I am {name}.", "ja": "{name}です。", "zh": "我是{name}。"}
 
 
 def card_at(situation: Situation, title: str, version: int | None = None, original: Card | None = None) -> Card:
@@ -47,14 +43,15 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
     persona = situation.persona
     if original is not None and one_line(original.name) == persona.name:
         return in_version(_extended(original, situation, title), version or max(original.version, 2))
-    greetings = persona.greetings or (_greeting(persona),)
+    scene = CardScene(situation)
+    greetings = persona.greetings or scene.greetings()
     data: dict[str, Any] = {
         "name": persona.name,
         "description": _description(persona, title),
         "personality": JOIN.get(persona.language, ", ").join(persona.attributes.get("character", ())),
-        "scenario": _scenario(situation),
+        "scenario": scene.scenario(),
         "first_mes": greetings[0],
-        "mes_example": _examples(persona),
+        "mes_example": scene.examples(),
         "creator_notes": _notes(persona, title),
         "system_prompt": "",
         "post_history_instructions": "",
@@ -138,68 +135,6 @@ def _unsaid(persona: Persona) -> Iterator[str]:
     for attribute, values in persona.attributes.items():
         if missing := [value for value in values if value not in profile_text]:
             yield f"{attribute}: {JOIN.get(persona.language, ', ').join(missing)}"
-
-
-def _scenario(situation: Situation) -> str:
-    """The place, and what the character feels for whom it faces there; with nobody faced, for all it knows."""
-    persona, faced = situation.persona, situation.faced
-    ties = persona.relations if faced is None else faced.relations
-    return "\n".join(filter(None, (situation.setting, *(tie_sentence(tie, persona.language) for tie in ties))))
-
-
-def _greeting(persona: Persona) -> str:
-    """The newest own line that says enough to open a talk, or the newest at all; without any, who the character is."""
-    thoughts = {line.moment for line in persona.past.thoughts()}
-    lines = [one_line(line.text) for line in persona.past.lines(last=RECENT) if line.moment not in thoughts]
-    enough = FULL_LINE.get(persona.language, FULL_LINE["en"])
-    if lines:
-        return next((text for text in reversed(lines) if len(text) >= enough), lines[-1])
-    introduction = GREETING.get(persona.language, GREETING["en"]).format(name=persona.name)
-    return " ".join((introduction, *persona.profile[:1]))
-
-
-@dataclass(frozen=True, slots=True)
-class _ExamplePair:
-    """What the character heard, if anything new, and said then."""
-
-    scene: int
-    heard: Line | None
-    said: Line
-
-
-def _examples(persona: Persona) -> str:
-    """The last exchanges, a block for each scene; whoever was heard stands for the user."""
-    parts: list[str] = []
-    scene = None
-    for exchange in _last_exchanges(persona):
-        if exchange.scene != scene:
-            parts.append("<START>")
-            scene = exchange.scene
-        if exchange.heard is not None:
-            parts.append(f"{{{{user}}}}: {one_line(exchange.heard.text)}")
-        parts.append(f"{{{{char}}}}: {one_line(exchange.said.text)}")
-    return "\n".join(parts)
-
-
-def _last_exchanges(persona: Persona) -> list[_ExamplePair]:
-    scene_limit = EXCHANGES
-    thoughts = {line.moment for line in persona.past.thoughts()}
-    while True:  # backwards from the moment, a few scenes at first: a past may be long
-        scenes = list(persona.past.scenes(last=scene_limit))
-        exchanges: list[_ExamplePair] = []
-        for number, scene in enumerate(scenes):
-            heard: Line | None = None
-            for line in scene.lines:
-                if line.moment in thoughts:
-                    continue
-                if line.speaker == persona.name:
-                    exchanges.append(_ExamplePair(number, heard, line))
-                    heard = None
-                elif line.speaker is not None:
-                    heard = line
-        if len(exchanges) >= EXCHANGES or len(scenes) < scene_limit:
-            return exchanges[-EXCHANGES:]
-        scene_limit *= 4
 
 
 def _notes(persona: Persona, title: str) -> str:

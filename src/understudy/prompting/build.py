@@ -45,12 +45,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Messages for a language model, the sections they are made of, and what of the recalled is among them."""
+    """Messages for a language model, the sections they are made of, and what of recall and lorebooks is in them."""
 
     messages: tuple[ChatMessage, ...]
     sections: tuple[Section, ...]
     tokens: int
     recalled: Recalled = NOTHING
+    lore: tuple[str, ...] = ()
 
 
 def estimate_tokens(text: str) -> int:
@@ -95,6 +96,7 @@ def build_prompt(
         tuple(_sections(messages, whole, trimmed, count)),
         message_tokens(messages, count),
         Recalled(trimmed.facts, trimmed.own, trimmed.others, trimmed.voice, trimmed.remembered),
+        tuple(trimmed.lore),
     )
 
 

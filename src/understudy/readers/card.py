@@ -29,6 +29,7 @@ from understudy.cards.document import (
 from understudy.cards.file import LARGEST_FILE, parse_card, picture_of
 from understudy.cards.lore_files import read_book
 from understudy.cards.png import SIGNATURE
+from understudy.cards.profiles import CardProfile, parse_profile
 from understudy.macros import fill_macros
 from understudy.readers.events import (
     CardSource,
@@ -43,9 +44,10 @@ from understudy.readers.events import (
     Unread,
 )
 from understudy.readers.source import SourceFile
-from understudy.story import Character, LoreEntry, Source
+from understudy.story import Character, Fact, LoreEntry, Moment, Source
 from understudy.storyfile import CardRecord
 from understudy.text import LANGUAGES, guess_language
+from understudy.wording import about_other, fact_sentence
 
 __all__ = ["READER"]
 
@@ -53,6 +55,7 @@ NOT_STORY = "kept in the card, not part of the story"
 ASSET = "an asset: stays in the CHARX file, the story keeps only a main icon that is a PNG"
 NO_TEXT = "holds no text to read: kept in the card"
 PROFILE = ("description", "personality")
+TALK = (*PROFILE, "mes_example")
 GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
 STORY = frozenset({"name", "nickname", "scenario", "mes_example", *PROFILE, *GREETINGS})
 MARKS = re.compile(
@@ -122,6 +125,7 @@ class _CardStory:
     charx: Charx | None = None
     fields: dict[str, _CardField] = field(init=False)
     names: CardNames = field(init=False)
+    profiles: dict[str, CardProfile] = field(init=False)
 
     def __post_init__(self) -> None:
         card = self.card
@@ -135,6 +139,10 @@ class _CardStory:
         name = one_line(card.name)
         called = one_line(card.text("nickname")) or name
         self.names = CardNames(name, called, language if language in LANGUAGES else guess_language(sample))
+        self.profiles = {
+            field: parse_profile(self._named(card.text(field)), self._is_own, field == "personality")
+            for field in PROFILE
+        }
 
     def events(self) -> Iterator[Event]:
         yield Opening(title=self.names.name, language=self.names.language)
@@ -155,8 +163,10 @@ class _CardStory:
         yield from self._lore()
         for name in GREETINGS:
             yield from self._greetings(name)
-        for turns in conversations(self.card.text("mes_example"), self.names):
-            yield from self._scene("mes_example", turns)
+        for name in TALK:
+            talk = self.card.text(name) if name == "mes_example" else self.profiles[name].talk
+            for turns in conversations(talk, self.names):
+                yield from self._scene(name, turns)
         if (scenario := self.fields.get("scenario")) and not scenario.is_read and self._setting():
             yield SceneStart(scenario.source, self._setting(), units=scenario.claim())
         for unit in self.fields.values():
@@ -169,7 +179,7 @@ class _CardStory:
         used_fields = ["name"]
         if one_line(self.card.text("nickname")):
             used_fields.append("nickname")
-        used_fields += [name for name in PROFILE if sentences(self._named(self.card.text(name)))]
+        used_fields += [name for name, profile in self.profiles.items() if profile.traits or sentences(profile.prose)]
         profile = map(self.names.filled, self._profile())
         aliases = (self.names.called,) if self.names.called != self.names.name else ()
         yield CastEntry(
@@ -179,7 +189,20 @@ class _CardStory:
         )
 
     def _profile(self) -> tuple[str, ...]:
-        return tuple(sentence for name in PROFILE for sentence in sentences(self._named(self.card.text(name))))
+        """What the fields of the profile list, each attribute once, then their prose."""
+        listed: dict[tuple[str, str], dict[str, None]] = {}
+        for profile in self.profiles.values():
+            for trait in profile.traits:
+                listed.setdefault((trait.who, trait.attribute), {}).update(dict.fromkeys(trait.values))
+        told = [self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()]
+        return (*told, *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)))
+
+    def _is_own(self, label: str) -> bool:
+        return self.names.speaker(label) == self.names.name
+
+    def _sentence(self, who: str, attribute: str, values: tuple[str, ...]) -> str:
+        fact, language = Fact(self.names.name, attribute, values, Moment((0,))), self.names.language
+        return one_line(about_other(fact, who, language) if who else fact_sentence(fact, language))
 
     def _greeting_texts(self) -> tuple[str, ...]:
         """What opens a talk between two, line ends and all."""

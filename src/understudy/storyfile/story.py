@@ -371,6 +371,12 @@ class Story:
         rows = self._db.rows("SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id")
         return tuple(FileCounts(*row) for row in rows)
 
+    @property
+    def is_of_cards(self) -> bool:
+        """Does it consist of character cards alone? They tell no story: no moment of it comes after another."""
+        formats = {file.format for file in self.files()}
+        return "card" in formats and formats <= {"card", "lorebook"}
+
     def unread(self) -> Iterator[UnreadLine]:
         rows = self._db.stream(
             "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
