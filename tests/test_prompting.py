@@ -358,13 +358,19 @@ def test_the_beginning_of_the_prompt_holds_from_one_message_to_the_next() -> Non
 def test_what_was_told_in_earlier_chats_is_remembered(style: str) -> None:
     told = (Told("I work at the harbour"), Told("I have two dogs"))
     here = replace(TOMAS, faced=Other("Una", told=told))
-    prompt = build_prompt(here, [Turn("Una", "Hello again.")], style=style)
+    prompt = build_prompt(here, [Turn("Una", "It is me again.")], style=style)
     text = "\n".join(message.content for message in prompt.messages)
     assert text.index("I have two dogs") < text.index("I work at the harbour")  # the newest first
     assert "remembered" in {section.name for section in prompt.sections}
     assert prompt.recalled.told == told[::-1]
     stranger = build_prompt(replace(TOMAS, faced=Other("Una")), [Turn("Una", "Hello again.")], style=style)
     assert "remembered" not in {section.name for section in stranger.sections}
+
+
+def test_a_small_model_is_told_of_the_other_only_what_they_ask_of() -> None:
+    here = replace(TOMAS, faced=Other("Una", told=(Told("I have two dogs"),)))
+    asked = build_prompt(here, [Turn("Una", "Have you got a dog?")], style="compact")
+    assert "two dogs" not in text_of(asked)
 
 
 @styles

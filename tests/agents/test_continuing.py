@@ -93,6 +93,14 @@ def test_an_old_line_that_was_begun_is_told_to_its_end() -> None:
         assert "".join(pieces) in (reply.text, "")
 
 
+def test_in_the_middle_of_a_sentence_only_its_rest_will_do() -> None:
+    pilot = situation(("Ines", "Well?", "Yes."), profile=("I guide the ships through the narrows.",))
+    agent = GuardedAgent([OldLines(ENCODER)], lambda _: [], ENCODER)
+    assert going_on(agent, "I guide the ships", pilot)[1].text == " through the narrows."
+    for chooser in (agent, ENCODER, TfIdfAgent()):
+        assert going_on(chooser, "The key is in", pilot)[1].text == ""
+
+
 def test_who_has_nothing_to_add_says_nothing() -> None:
     silent = situation(profile=("I am a harbour pilot.",))
     agent = GuardedAgent([OldLines(ENCODER)], lambda _: [], ENCODER)

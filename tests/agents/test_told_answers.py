@@ -71,3 +71,9 @@ def test_the_evidence_says_which_chat_it_comes_from() -> None:
 )
 def test_said_to_whoever_said_it(first: str, second: str) -> None:
     assert second_person(first) == second
+
+
+def test_a_name_is_not_said_twice() -> None:
+    told = (Told("I am Tom, a one-armed baker"), Told("I have two dogs"))
+    situation = Situation(Persona("Zita"), faced=Other("Tom", told=told))
+    assert next(told_answers(situation, "And who am I?")).text == "You are Tom, a one-armed baker. You have two dogs."

@@ -18,10 +18,11 @@ from understudy.persona import Persona
 from understudy.story import Line
 from understudy.text import fold, sentences
 
-__all__ = ["continued", "continuing", "joint", "rests_of_lines", "split_begun"]
+__all__ = ["continued", "continuing", "is_mid_sentence", "joint", "rest_of", "rests", "split_begun"]
 
 UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff。！？」』]\Z")
 CLOSING = tuple(".,;:!?…)]}'’\"”。、！？」』")
+SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’」』)\]*_]*\s*\Z")
 NOTHING_MORE = Evidence("notice", "there was nothing to add")
 
 
@@ -67,22 +68,35 @@ def continuing(writing: Generator[str, None, Reply], begun: str) -> Generator[st
 
 
 def continued(reply: Reply, begun: str) -> Reply:
-    """What an agent that chooses says after `begun`: the best of its candidates that was not said in it."""
-    passing = (candidate.text for candidate in reply.candidates if not candidate.rejected)
-    for text in (reply.text, *passing):
-        more = text.strip().removeprefix(begun.strip()).strip()  # it may be the line that was begun
+    """What an agent that chooses says after `begun`: the rest of a candidate that it begins, else another of them.
+
+    In the middle of a sentence only such a rest will do.
+    """
+    texts = [reply.text, *(candidate.text for candidate in reply.candidates if not candidate.rejected)]
+    rests = [rest for text in texts if (rest := rest_of(text, begun))]
+    others = [] if is_mid_sentence(begun) else [text.strip() for text in texts]
+    for more in (*rests, *others):
         if more and not _is_repeated(more, begun):
             return _as_continued(reply, joint(begun, more) + more)
     return _as_continued(reply, "")
 
 
-def rests_of_lines(persona: Persona, begun: str, most: int) -> Iterator[tuple[Line, str]]:
-    """The character's latest lines in which `begun` stands, with what comes after it in them."""
-    start = " ".join(begun.split())
-    for line in reversed(persona.past.lines(most)):
-        before, match, after = plain_line(line.text).partition(start) if line.speaker == persona.name else ("", "", "")
-        if match and after.strip() and (not before or before[-1].isspace()):
-            yield line, after.strip()
+def is_mid_sentence(begun: str) -> bool:
+    return bool(begun.strip()) and SENTENCE_END.search(begun) is None
+
+
+def rest_of(text: str, begun: str) -> str:
+    """What comes after a beginning in a text that has it; blank where it has not."""
+    before, _, after = plain_line(text).partition(" ".join(begun.split()))
+    return after.strip() if not before or before[-1].isspace() else ""
+
+
+def rests(persona: Persona, begun: str, most: int) -> Iterator[tuple[str, Line | str]]:
+    """What comes after a beginning in the character's latest lines, then in its profile; and where it was found."""
+    sources: list[Line | str] = [line for line in reversed(persona.past.lines(most)) if line.speaker == persona.name]
+    for source in (*sources, *persona.profile):
+        if rest := rest_of(source if isinstance(source, str) else source.text, begun):
+            yield rest, source
 
 
 def _is_repeated(text: str, begun: str) -> bool:

@@ -20,7 +20,7 @@ from itertools import chain
 
 import numpy as np
 
-from understudy.agents.continuing import rests_of_lines, split_begun
+from understudy.agents.continuing import is_mid_sentence, rests, split_begun
 from understudy.agents.dialogue_context import (
     content,
     heard_turns,
@@ -114,6 +114,8 @@ class OldLines:
         cancellation: Cancellation | None = None,  # noqa: ARG002
     ) -> tuple[list[Draft], Usage]:
         persona = situation.persona
+        if is_mid_sentence(split_begun(persona, history)[1]):
+            return list(_rests(situation, history)), Usage()
         message, meant = last_heard(persona, history), meant_by_last(persona, history)
         people = _mentioned(situation, meant)
         bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
@@ -132,11 +134,16 @@ class OldLines:
 
 
 def _rests(situation: Situation, history: Sequence[Turn]) -> Iterator[RecalledDraft]:
-    """Where the character has begun an old line: the rest of it."""
+    """Where the character has begun an old line, or a sentence of its profile: the rest of it, or of its sentence."""
     before, begun = split_begun(situation.persona, history)
-    for line, rest in rests_of_lines(situation.persona, begun, MOST_WEIGHED) if begun else ():
-        evidence = Evidence("exchange", last_heard(situation.persona, before) or line.text, line.moment)
-        yield RecalledDraft(rest, "exchange", line.moment, (evidence,), None, BEGUN)
+    for rest, source in rests(situation.persona, begun, MOST_WEIGHED) if begun else ():
+        moment = source.moment if isinstance(source, Line) else None
+        if isinstance(source, Line):
+            evidence = Evidence("exchange", last_heard(situation.persona, before) or source.text, moment)
+        else:
+            evidence = Evidence("profile", source)
+        for text in dict.fromkeys((rest, *sentences(rest)[:1])):
+            yield RecalledDraft(text, evidence.kind, moment, (evidence,), None, BEGUN)
 
 
 def _direct(situation: Situation, history: Sequence[Turn], message: str) -> Iterator[RecalledDraft]:

@@ -88,7 +88,11 @@ def _recounted(situation: Situation, message: str, told: Sequence[Told]) -> Draf
     name = situation.faced.name if situation.faced else ""
     sentences = [item for item in told if not _kinds()["name"][1].search(item.text)][:RECOUNTED]
     opening = "Yes. " if re.match(r"\s*(?:\w+, )?(?:do|don't|can|surely)\b", message, re.IGNORECASE) else ""
-    text = " ".join((f"{opening}You are {name}.", *(_sentence(item) for item in sentences)))
+    introduced = [
+        item for item in sentences if re.match(rf"i(?: am|['’]m) {re.escape(name)}\b", item.text, re.IGNORECASE)
+    ]
+    parts = [_sentence(item) for item in (*introduced, *(item for item in sentences if item not in introduced))]
+    text = opening + " ".join(parts if introduced else (f"You are {name}.", *parts))
     return _draft(text, sentences or told[:1])
 
 

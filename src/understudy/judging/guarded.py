@@ -14,13 +14,12 @@ best first; the best that passes is said. Nothing is shown that no guard has see
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from understudy.agents.continuing import joint, split_begun
+from understudy.agents.continuing import is_mid_sentence, joint, split_begun
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import DIRECT, RecalledDraft
 from understudy.agents.reply_text import without_label
@@ -64,7 +63,6 @@ ANSWERS_WITHOUT_LINES = 0.12  # the same, where there are no old lines, or no en
 GREETS, GREETS_BESIDE_WRITER = 1.0, 0.2
 QUOTED = 0.5  # the share of a capable writer's text that makes it an old line again; five common words are none
 OFF_TOPIC = "answers something else"
-ENDS_SENTENCE = re.compile(r"[.!?…。！？][\"'”’」』)\]*_]*\s*\Z")
 WRITTEN = "writer"
 
 
@@ -217,7 +215,8 @@ class GuardedAgent:
 
     def _field(self, situation: Situation, history: Sequence[Turn], drafts: list[Draft]) -> list[Judged]:
         """Drafts with greetings, where the message is one, scored and judged: best first."""
-        if greetings := greeting_drafts(situation, history):
+        is_begun = split_begun(situation.persona, history)[1] != ""
+        if greetings := () if is_begun else greeting_drafts(situation, history):
             written = [draft for draft in drafts if draft.source == WRITTEN]
             best = GREETS_BESIDE_WRITER if written else GREETS
             worth = {draft.text: best - rank / 2 for rank, draft in enumerate(greetings)}
@@ -294,7 +293,7 @@ class GuardedAgent:
         What goes on in the middle of a sentence is judged with its beginning.
         """
         begun = split_begun(situation.persona, history)[1]
-        if begun and not ENDS_SENTENCE.search(begun):
+        if is_mid_sentence(begun):
             draft = replace(draft, text=begun + joint(begun, draft.text) + draft.text)
         if self.is_capable and draft.source == WRITTEN:
             verdicts = (self._judge_written(situation, history, text) for text in judged_texts(draft.text))

@@ -5,7 +5,8 @@
     last turn   what bears on the message, facts nearest to it, then the message itself
 
 Secrets are left out: a model of this size repeats whatever is in its prompt. For the same reason what was found without
-certainty is said plainly.
+certainty is said plainly, and what the one faced once told of themselves is there only where they speak of themselves:
+asked whether it has a dog, the model would have theirs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import replace
 
 from understudy.prompting.contents import PromptContents, PromptMessage
 from understudy.prompting.first_person import first_person
+from understudy.text import words
+from understudy.wording import speaker_words
 
 __all__ = ["compact_contents", "render_compact"]
 
@@ -41,7 +44,7 @@ def compact_contents(contents: PromptContents) -> PromptContents:
         own=contents.own[:MAX_OWN],
         others=contents.others[:MAX_OTHERS],
         voice=contents.voice[:MAX_VOICE],
-        remembered=contents.remembered[:MAX_REMEMBERED],
+        remembered=contents.remembered[:MAX_REMEMBERED] if _is_of_speaker(contents) else (),
         present=(),
         secrets=(),
         directions=(),
@@ -72,6 +75,11 @@ def _system(contents: PromptContents) -> Iterator[tuple[str, str]]:
         yield "setting", f"Scene: {setting}"
     if contents.voice:
         yield "voice", "How you talk:\n" + "\n".join(f"- {line}" for line in contents.voice)
+
+
+def _is_of_speaker(contents: PromptContents) -> bool:
+    """Does the message speak of whoever says it?"""
+    return not speaker_words(contents.language).isdisjoint(words(contents.message, contents.language))
 
 
 def _remembered(contents: PromptContents) -> Iterator[tuple[str, str]]:

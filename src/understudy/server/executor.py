@@ -23,29 +23,51 @@ from understudy.errors import AgentError
 from understudy.server.problems import Refused
 from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST, MAX_THREADS, RETRY_AFTER_S, Disconnected, WorkerPool
 
-__all__ = ["CLIENT_CLOSED_REQUEST", "RETRY_AFTER_S", "AgentExecutor", "Disconnected", "cancelled"]
+__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 
 MAX_QUEUE = 1_000
-REMEMBERED, REMEMBERED_S = 10_000, 3600.0  # requests of which it is known how often they came, and for how long
+REMEMBERED, REMEMBERED_S = 10_000, 3600.0  # requests of which it is known that they came, and for how long
+OPENING = 60  # characters by which replies to the same request are told apart
 
 Result = TypeVar("Result")
 
 
-class Repetitions:
-    """How often a request has come lately, by a digest of it; of the request itself nothing is kept."""
+class Asked:
+    """How often a request has come, and digests of how the replies to it began."""
 
     def __init__(self) -> None:
-        self._seen = OrderedDict[bytes, tuple[int, float]]()
+        self.times, self.last = 0, time.monotonic()
+        self._openings: set[bytes] = set()
 
-    def count(self, request: bytes) -> int:
-        """How often it came before this time."""
-        digest, now = blake2b(request, digest_size=16).digest(), time.monotonic()
-        times, last = self._seen.pop(digest, (0, now))
-        times = times if now - last < REMEMBERED_S else 0
-        self._seen[digest] = times + 1, now
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
-        return times
+    def is_new(self, text: str) -> bool:
+        """Did no reply so far begin like a text?"""
+        return _digest(text.strip()[:OPENING].encode()) not in self._openings
+
+    def add(self, text: str) -> None:
+        self._openings.add(_digest(text.strip()[:OPENING].encode()))
+
+
+class Repetitions:
+    """Requests that came lately, by a digest of each; of their texts nothing is kept."""
+
+    def __init__(self) -> None:
+        self._asked = OrderedDict[bytes, Asked]()
+
+    def again(self, request: bytes) -> Asked:
+        digest = _digest(request)
+        asked = self._asked.pop(digest, None)
+        if asked is None or time.monotonic() - asked.last > REMEMBERED_S:
+            asked = Asked()
+        else:
+            asked.times, asked.last = asked.times + 1, time.monotonic()
+        self._asked[digest] = asked
+        if len(self._asked) > REMEMBERED:
+            self._asked.popitem(last=False)
+        return asked
+
+
+def _digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
 
 
 class AgentExecutor:

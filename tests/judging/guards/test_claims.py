@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from understudy.dialogue import Draft, Situation, Turn, situation_at
 from understudy.judging.guards.claims import unsupported_claim
-from understudy.persona import Persona
+from understudy.persona import Other, Persona, Told
 from understudy.readers import read
 
 PERSON = Situation(Persona("Ann", profile=("I keep bees.", "My brother is a miller.")))
@@ -45,6 +47,15 @@ def test_what_is_known_or_claims_nothing_passes(text: str) -> None:
 
 def test_what_the_other_brought_up_may_be_taken_up() -> None:
     assert passes("I have a dog.", "Have you got a dog?")
+
+
+def test_what_the_other_told_of_themselves_is_theirs() -> None:
+    assert not passes("I have a brown dog.", "I have a brown dog called Rex.", "Do you have a dog?")
+    baker = Other("Tom", told=(Told("I am Tom, a one-armed baker"), Told("I have a brown dog called Rex")))
+    assert not passes("I have a brown dog, Rex.", "Do you have a dog?", situation=replace(PERSON, faced=baker))
+    assert not passes("I am a baker.", situation=replace(PERSON, faced=baker))
+    miller = Other("Tom", ("Tom has a brother.",))
+    assert passes("My brother is well.", situation=replace(PERSON, faced=miller))  # so has she
 
 
 def test_own_lines_are_never_asked() -> None:

@@ -143,7 +143,7 @@ def test_what_changes_nothing_is_answered_and_said(client: Client, fields: Any, 
 
 def test_pictures_and_what_tools_said_are_left_out(client: Client) -> None:
     picture: Any = {"type": "image_url", "image_url": {"url": "data:,"}}
-    answer = say(client, text=[{"type": "text", "text": "See?"}, picture])  # type: ignore[arg-type]
+    answer: Any = say(client, text=[{"type": "text", "text": "See?"}, picture])  # type: ignore[arg-type]
     assert answer.choices[0].message.content and "no text" in answer.notices[0]
     with pytest.raises(openai.BadRequestError) as refused:
         say(client, text=[picture])  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from server.conftest import MakeContext, serving
-from understudy.dialogue import Candidate, Sampling, Usage
+from understudy.dialogue import Candidate, Reply, Sampling, Usage
 from understudy.server.app import make_app
 from writers import PIECES, Writer
 
@@ -165,14 +165,32 @@ def test_a_stop_before_the_first_word_keeps_nothing_and_says_so(client_of: Clien
     assert "nothing is kept" in choice.understudy["evidence"][-1]["text"]
 
 
+class Recalling(Writer):
+    """Says the same for the same seed, as a model does."""
+
+    def stream(self, *arguments: Any) -> Generator[str, None, Reply]:
+        seed = arguments[2].seed
+        self.pieces = ("The ", "tide ", f"of {0 if seed is None else seed}.")
+        return super().stream(*arguments)
+
+
 def test_the_same_asked_again_is_written_with_another_seed(client_of: ClientOf) -> None:
+    client = client_of(Recalling())
+    texts = [say(client).choices[0].message.content for _ in range(3)]
+    texts += ["".join(chunk.choices[0].delta.content or "" for chunk in say(client, stream=True))]
+    assert texts[0] == "The tide of 0." and len(set(texts)) == 4
+    fixed = [
+        say(client, **fields).choices[0].message.content for fields in ({"seed": 3}, {"seed": 3}, {"temperature": 0})
+    ]
+    assert fixed == ["The tide of 3.", "The tide of 3.", "The tide of 0."]
+
+
+def test_a_writer_that_says_the_same_whatever_the_seed_is_asked_a_few_times(client_of: ClientOf) -> None:
     writer = Writer()
     client = client_of(writer)
-    for fields in ({}, {}, {}, {"seed": 3}, {"seed": 3}, {"temperature": 0}):
-        say(client, **fields)
-    first, again, once_more, *fixed, cold = [sampling.seed for sampling in writer.samplings]
-    assert first is None and again != once_more and None not in (again, once_more)
-    assert fixed == [3, 3] and cold is None
+    assert [say(client).choices[0].message.content for _ in range(2)] == [TEXT, TEXT]
+    seeds = [sampling.seed for sampling in writer.samplings]
+    assert seeds[0] is None and len(set(seeds)) == len(seeds) == 6
 
 
 class Choosing(Writer):

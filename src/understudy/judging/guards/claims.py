@@ -2,8 +2,8 @@
 
     I am a N, I work as a N, I have a N, my N (wife, brother, dog, ...)
 
-passes where the head noun N is in the character's own lines, profile, ties or this chat. Only drafts
-of a writer are checked: a small model that is given no trade invents one.
+passes where the head noun N is in the character's own lines, profile, ties or this chat; but what the one faced told of
+themselves is theirs. Only drafts of a writer are checked: a small model that is given no trade invents one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.verdict import Verdict
 from understudy.persona import Persona
+from understudy.prompting import introductions
 
 __all__ = ["unsupported_claim"]
 
@@ -56,10 +58,21 @@ def unsupported_claim(situation: Situation, history: Sequence[Turn], draft: Draf
     heads = [head for match in CLAIM.finditer(draft.text) if (head := _head(match[1] or match[2]))]
     if not heads:
         return Verdict.passing(NAME)
-    known = _own_words(persona) | roots(" ".join(turn.text for turn in history), persona.language)
-    if all(roots(head, persona.language) <= known for head in heads):
+    own, claimed = _own_words(persona), [roots(head, persona.language) for head in heads]
+    if any(head - own and head <= _told_by_other(situation, history) for head in claimed):
+        return Verdict.stopped(NAME, "says of itself what the other told of themselves")
+    known = own | roots(" ".join(turn.text for turn in history), persona.language)
+    if all(head <= known for head in claimed):
         return Verdict.passing(NAME)
     return Verdict.stopped(NAME, "claims what nothing supports")
+
+
+def _told_by_other(situation: Situation, history: Sequence[Turn]) -> frozenset[str]:
+    """The words of what the one faced told of themselves, here or before."""
+    persona, faced = situation.persona, situation.faced
+    told = [*introductions(heard_turns(persona, history), persona.language)]
+    told += [] if faced is None else [*(item.text for item in faced.told), *faced.profile]
+    return roots(" ".join(told), persona.language)
 
 
 def _head(phrase: str) -> str:

@@ -4,7 +4,8 @@ An agent that writes gives each of `n` choices with a run of its own. An agent t
 best candidates that differ from it.
 
 The first reply to a request is the best. Who sends the very same again without a seed wants another one: an agent that
-writes gets another seed, one that chooses gives its next best. With a seed, or at temperature 0, it is the same again.
+writes does so with another seed until it begins differently, one that chooses gives its next best. With a seed, or at
+temperature 0, it is the same again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from msgspec import UNSET
 from understudy.cancellation import Cancellation
 from understudy.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.errors import UnderstudyError
-from understudy.server.executor import AgentExecutor, Disconnected, cancelled
+from understudy.server.executor import OPENING, AgentExecutor, Asked, Disconnected, cancelled
 from understudy.server.openai.encoder import TokenLimit, count_tokens, truncate
 from understudy.server.openai.requests import ParsedRequest
 from understudy.server.openai.schemas import (
@@ -44,6 +45,7 @@ from understudy.server.pieces import ShownPieces, StopSequences
 from understudy.server.problems import ProblemDocument, problem_of
 from understudy.server.schemas import reply_struct
 from understudy.server.story_registry import ServedCharacter
+from understudy.text import fold
 
 __all__ = ["Completing", "FinishedChoice"]
 
@@ -54,6 +56,8 @@ WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}\s*|[^\s{UNSPACED}]+\s*|\s+")
 DONE = b"data: [DONE]\n\n"
 SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 LARGEST_SEED = 2**31
+ANOTHER_TEMPERATURE = 1.0  # of a second try, where the request leaves it open
+TRIES = 5  # with other seeds, for a reply that was not given before
 STOPPED_AT_ONCE = Evidence("notice", "a stop sequence came before anything was said: nothing is kept")
 NO_LOG_PROBS = "logprobs is null: this agent does not tell how probable its tokens are"
 
@@ -72,7 +76,7 @@ Item = tuple[int, str | FinishedChoice]
 
 
 class Completing:
-    """One completion under way. `cancellation` stops its writing; `repetition` is how often the same was asked for."""
+    """One completion under way. `cancellation` stops its writing; `asked` tells of the same request before it."""
 
     def __init__(
         self,
@@ -81,11 +85,11 @@ class Completing:
         model: str,
         fingerprint: str,
         agent: str | None = None,
-        repetition: int = 0,
+        asked: Asked | None = None,
     ) -> None:
         self.cancellation = Cancellation()
         self._executor, self._parsed, self._agent = executor, parsed, agent
-        self._repetition = repetition
+        self._asked = asked or Asked()
         self._model, self._fingerprint = model, fingerprint
         self._id, self._created = f"chatcmpl-{secrets.token_hex(12)}", int(time.time())
 
@@ -105,7 +109,7 @@ class Completing:
 
     async def items(self) -> AsyncGenerator[Item, None]:
         agent, sampling = self._executor.named(self._agent), self._parsed.sampling
-        is_varied = sampling.n > 1 or self._repetition > 0
+        is_varied = sampling.n > 1 or self._asked.times > 0
         has_alternatives = is_varied and getattr(agent, "offers_alternatives", False)
         is_written = isinstance(agent, StreamingAgent) and not has_alternatives
         if self._parsed.answer is not None:
@@ -114,6 +118,8 @@ class Completing:
             making = self._written() if is_written else self._chosen(isinstance(agent, StreamingAgent))
         async with aclosing(making) as items:
             async for item in items:
+                if isinstance(item[1], FinishedChoice):
+                    self._asked.add(item[1].text)
                 yield item
 
     async def whole(self, log_probs: bool) -> ChatCompletion:
@@ -206,21 +212,22 @@ class Completing:
 
     async def _chosen(self, writes: bool) -> AsyncGenerator[Item, None]:
         """The choices of an agent that has several at once, a word a piece: the best, or the next best."""
-        parsed, skipped = self._parsed, self._repetition
+        parsed, asked = self._parsed, self._asked
         reply = await self._reply(parsed.sampling)
-        texts = _choices(reply)
-        if skipped >= len(texts) and writes:  # all of them were given: it is to write others
-            earlier = texts
-            reply = await self._reply(replace(parsed.sampling, seed=secrets.randbelow(LARGEST_SEED)))
-            texts, skipped = _choices(reply), 0
-            texts = [text for text in texts if text not in earlier] or texts
-        skipped %= len(texts)
-        for index, whole in enumerate([*texts[skipped:], *texts[:skipped]][: parsed.sampling.n]):
+        texts, tries = _choices(reply), TRIES if writes and asked.times else 0
+        while not any(map(self._is_new, texts)) and tries:  # all of them were given: it is to write others
+            reply, tries = await self._reply(replace(parsed.sampling, seed=secrets.randbelow(LARGEST_SEED))), tries - 1
+            texts = _choices(reply)
+        first = next((index for index, text in enumerate(texts) if self._is_new(text)), asked.times % len(texts))
+        for index, whole in enumerate([*texts[first:], *texts[:first]][: parsed.sampling.n]):
             text, reason = _truncated(whole, parsed.sampling)
             for word in WORDS.findall(text):
                 yield index, word
             details = _details(parsed.character, _with_stop(reply, whole, text), is_first=whole == reply.text)
             yield index, FinishedChoice(text, reason, details, None if index else reply.usage)
+
+    def _is_new(self, text: str) -> bool:
+        return not self._asked.times or self._asked.is_new(_truncated(text, self._parsed.sampling)[0])
 
     async def _reply(self, sampling: Sampling) -> Reply:
         parsed, left = self._parsed, partial(cancelled, self.cancellation)
@@ -233,12 +240,12 @@ class Completing:
         """The choices of an agent that writes, each with a run of its own, as their pieces come."""
         sampling, queue = self._parsed.sampling, asyncio.Queue[Item | Exception | None]()
 
-        first = secrets.randbelow(LARGEST_SEED) if self._repetition else sampling.seed
+        first = secrets.randbelow(LARGEST_SEED) if self._asked.times else sampling.seed
 
         async def write(index: int) -> None:
             seed = None if first is None else first + index
             try:
-                async with aclosing(self._choice(replace(sampling, n=1, seed=seed))) as items:
+                async with aclosing(self._new_choice(replace(sampling, n=1, seed=seed))) as items:
                     async for item in items:
                         queue.put_nowait((index, item))
                 queue.put_nowait(None)
@@ -260,6 +267,30 @@ class Completing:
             for task in writing:
                 task.cancel()
             await asyncio.wait(writing)
+
+    async def _new_choice(self, sampling: Sampling) -> AsyncGenerator[str | FinishedChoice, None]:
+        """A choice; where the same was asked for before, its first words are held back until they are new."""
+        for attempt in range(TRIES):
+            held, text = list[str](), ""
+            is_new = not self._asked.times or attempt == TRIES - 1
+            if attempt:
+                hotter = ANOTHER_TEMPERATURE if sampling.temperature is None else sampling.temperature
+                sampling = replace(sampling, seed=secrets.randbelow(LARGEST_SEED), temperature=hotter)
+            async with aclosing(self._choice(sampling)) as items:
+                async for item in items:
+                    if not is_new:
+                        text = text + item if isinstance(item, str) else item.text
+                        if isinstance(item, str) and len(text) < OPENING:
+                            held.append(item)
+                            continue
+                        if not self._asked.is_new(text):
+                            break
+                        is_new = True
+                        for piece in held:
+                            yield piece
+                    yield item
+            if is_new:
+                return
 
     async def _choice(self, sampling: Sampling) -> AsyncGenerator[str | FinishedChoice, None]:
         character, pieces, text = self._parsed.character, list[str](), ""
@@ -289,7 +320,7 @@ class Completing:
                     break
         reason: Literal["stop", "length"] = "length" if limit.is_reached else "stop"
         if reply is None:  # a stop sequence or the limit came before the agent's own end
-            cut = _with_stop(Reply(text), "", text) if limit.is_reached else _with_stop(Reply(text), "cut", text)
+            cut = Reply(text, evidence=() if text or limit.is_reached else (STOPPED_AT_ONCE,))
             yield FinishedChoice(text, reason, _details(character, cut, is_first=True))
             return
         if not pieces:
@@ -318,9 +349,13 @@ class Completing:
 
 
 def _choices(reply: Reply) -> list[str]:
-    """What a reply offers to say, the best first."""
+    """What a reply offers to say, the best first, without what is a part of a better one."""
     passing = (candidate.text for candidate in reply.candidates if candidate.text and not candidate.rejected)
-    return list(dict.fromkeys((reply.text, *passing)))
+    texts = list[str]()
+    for text in (reply.text, *passing):
+        if not any(fold(text) in fold(better) for better in texts):
+            texts.append(text)
+    return texts
 
 
 def _with_stop(reply: Reply, whole: str, text: str) -> Reply:

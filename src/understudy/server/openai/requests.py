@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
 from understudy.macros import fill_macros
+from understudy.names import GOES_BY
 from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.messages import Aim, Background, background_of, read_aim, system_texts, without_name
@@ -144,10 +145,13 @@ async def _find_character(
 def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
     """Does the story say a sentence of the character, at whatever moment? What holds when, the story alone says."""
     language, card = story.language, story.card_texts(who)
+    shown = {fact.who: value for fact in story.facts() if fact.attribute == GOES_BY for value in fact.values}
+    ties = story.relations(of=who)
+    ties = (*ties, *(replace(tie, to=shown[tie.to]) for tie in ties if tie.to in shown))
     told = [
         *story.character(who).profile,
         *(fact_sentence(fact, language, hedged) for fact in story.facts(who) for hedged in (True, False)),
-        *(tie_sentence(tie, language, hedged) for tie in story.relations(of=who) for hedged in (True, False)),
+        *(tie_sentence(tie, language, hedged) for tie in ties for hedged in (True, False)),
         *(f"{fact.attribute}: {value}" for fact in story.facts(who) for value in fact.values),
         *card.profile,
         *card.greetings,

@@ -78,8 +78,8 @@ async def create_completion(call: Call) -> ChatCompletion | Response:
     agent = executor.named(request.agent)
     version = 0 if lines is None else await asyncio.to_thread(lines.version)
     asked = msgspec.json.encode((request.model, request.agent, request.messages))
-    repetition = 0 if parsed.is_fixed else executor.repetitions.count(asked)
-    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent, repetition)
+    again = None if parsed.is_fixed else executor.repetitions.again(asked)
+    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent, again)
     async with completing.watching(call.disconnected):
         if not request.stream:
             return await completing.whole(bool(request.logprobs))
