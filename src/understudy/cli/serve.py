@@ -28,6 +28,7 @@ from understudy.user_folders import data_folder
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.dialogue import Agent
+    from understudy.server.context import Listed
     from understudy.server.data_folder import DataFolder
     from understudy.server.http_server import HttpServer
 
@@ -66,6 +67,11 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 )  # fmt: skip
 @store_option_for("An utterance database: review it on the page; approved lines are said.")
 @rule_option
+@click.option(
+    "--models", "listed", type=click.Choice(["main", "end", "all"]), default="main", show_default=True,
+    help="Whom a chat program's list of models shows: main characters at their start, end and turning points, these at "
+    "their end alone, or everybody at all of these. Any other can be asked for by name.",
+)  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
 @database_option
 @click.option(
@@ -81,7 +87,7 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 def serve(
     stories: tuple[str, ...], open_page: bool, port: int, host: str, key_file: Path | None,
     reader_key_file: Path | None, reader_key: str | None, names: tuple[str, ...], agents: tuple[str, ...],
-    store: str | None, rules: tuple[str, ...], data: Path | None, database: str | None, processes: int,
+    store: str | None, rules: tuple[str, ...], listed: Listed, data: Path | None, database: str | None, processes: int,
     behind_proxy: bool, json_log: bool, annotated: bool,
 ) -> None:  # fmt: skip
     """Serve the characters of one or more stories (default: `demo`) until Ctrl-C.
@@ -146,6 +152,7 @@ def serve(
                     story_paths=paths,
                     database_address=database,
                     looks_for_people=not annotated,
+                    listed=listed,
                 )
             )
             if processes == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from starlette.requests import Request
 
@@ -20,9 +21,13 @@ from understudy.server.telemetry import Telemetry
 from understudy.server.uploads.service import UploadService
 from understudy.utterances import UtteranceStore
 
-__all__ = ["AppContext", "context_of"]
+__all__ = ["AppContext", "Listed", "context_of"]
 
 DATABASE = "server.sqlite"
+
+Listed = Literal["main", "end", "all"]
+"""Who is listed as a model: main characters at their start, end and turning points, those at their end alone, everybody
+at all of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class AppContext:
     """The lines to be reviewed, where the server has any; closed by its opener."""
     story_paths: Mapping[str, Path] = field(default_factory=dict)
     """The files and folders of the author's that stories were read from; what is decided of a story lies beside it."""
+    listed: Listed = "main"
 
     @classmethod
     def open(
@@ -54,6 +60,7 @@ class AppContext:
         story_paths: Mapping[str, Path] | None = None,
         database_address: str | None = None,
         looks_for_people: bool = True,
+        listed: Listed = "main",
     ) -> AppContext:
         """`agents` is one agent, or several by name with the default first; `concurrency` fixes the number of replies
         made at a time.
@@ -83,6 +90,7 @@ class AppContext:
             ),
             utterances=utterances,
             story_paths=story_paths or {},
+            listed=listed,
         )
 
     def close(self) -> None:

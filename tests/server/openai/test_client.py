@@ -9,6 +9,8 @@ from typing import Any
 import openai
 import pytest
 
+from understudy.story import Moment
+
 Client = openai.OpenAI
 ZITA = "demo/Zita@2.3#Benedek"
 
@@ -30,6 +32,26 @@ def test_models_are_the_characters(client: Client) -> None:
     with pytest.raises(openai.NotFoundError) as refused:
         client.models.retrieve("demo/Nobody")
     assert refused.value.code == "model_not_found" and refused.value.param == "model"
+
+
+def test_models_are_main_characters_at_their_start_end_and_turning_points(client: Client) -> None:
+    of_zita: list[Any] = [model for model in client.models.list() if model.id.startswith("demo/Zita Karst")]
+    assert of_zita[0].id == "demo/Zita Karst" and of_zita[0].name == "Zita Karst, at the end (A Clean Bill)"
+    start, *turns = of_zita[1:]
+    assert "at the start" in start.name and "part 1, chapter 1" in start.name
+    assert 1 <= len(turns) <= 3 and all("chapter" in turn.name for turn in turns)
+    assert [Moment.parse(turn.id.partition("@")[2]) for turn in turns] == sorted(
+        Moment.parse(turn.id.partition("@")[2]) for turn in turns
+    )
+    for model in client.models.list():
+        assert client.models.retrieve(model.id).id == model.id
+
+
+def test_whoever_goes_by_a_false_name_is_listed_by_it_while_it_holds(client: Client) -> None:
+    names = {model.id for model in client.models.list(extra_query={"story": "demo"})}
+    assert "demo/Danilo Reuss" in names
+    assert any(name.startswith("demo/Aurel Benedek@1.") for name in names)
+    assert not any(name.startswith("demo/Danilo Reuss@1.") for name in names)
 
 
 def test_models_of_a_story_at_a_moment(client: Client) -> None:

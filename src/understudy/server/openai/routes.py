@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from functools import partial
 from hashlib import blake2b
 
@@ -11,7 +12,10 @@ import msgspec
 from starlette.responses import Response
 
 from understudy import __version__
+from understudy.cards.document import USER
 from understudy.dialogue import Agent
+from understudy.persona import died_at
+from understudy.server.context import Listed
 from understudy.server.event_stream import EventStream
 from understudy.server.names import ModelName, shown_names, speakers_before
 from understudy.server.openai.completions import Completing
@@ -28,39 +32,95 @@ from understudy.server.openai.schemas import (
 )
 from understudy.server.operations import Call, Operation
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story import Fact, Moment, Relation
+from understudy.storyfile import CastMember, Story
 
 __all__ = ["OPERATIONS"]
 
 OWNER = "understudy"
+MAIN, MAIN_SHARE = 12, 0.1  # characters of a story, and the least share of the lines of who speaks most
+TURNS = 3  # moments between start and end
 STARTED = int(time.time())
 
 
 async def list_models(call: Call) -> ModelList:
-    """Every character of every story at its end; or those of a story who have spoken before a moment."""
+    """The characters of every story at a few moments, or those of a story who have spoken before a moment.
+
+    Any other moment can be asked for all the same.
+    """
     query: ModelsQuery = call.query
     registry = call.context.stories
     stories = [query.story] if query.story is not None else [name for name, _ in registry]
-    models = await asyncio.to_thread(lambda: [_models_of(registry, name, query.at) for name in stories])
-    return ModelList([model for of_story in models for model in of_story])
+
+    def of_stories() -> list[Model]:
+        return [model for name in stories for model in _models_of(registry, name, query.at, call.context.listed)]
+
+    return ModelList(await asyncio.to_thread(of_stories))
 
 
-def _models_of(registry: StoryRegistry, name: str, at: str) -> list[Model]:
+def _models_of(registry: StoryRegistry, name: str, at: str | None, listed: Listed) -> list[Model]:
     story = registry.story(name)
-    moment = story.moment(at)
-    people = _all_speakers(story, moment) if moment.is_end else [shown for shown, _ in speakers_before(story, moment)]
-    return [_model(ModelName(name, person, moment.dotted)) for person in people]
+    if at is not None:
+        moment = story.moment(at)
+        shown = [shown for shown, _ in speakers_before(story, moment)]
+        return [_model(ModelName(name, person, moment.dotted), f"{person}, {_words(moment)}") for person in shown]
+    cast = _speakers(story) if listed == "all" else _main_characters(story)
+    return [
+        _model(ModelName(name, _shown_at(story, member, moment), moment.dotted), f"{label} ({story.title or name})")
+        for member in cast
+        for moment, label in _moments_of(story, member, "end" if listed == "end" else "all")
+    ]
 
 
-def _all_speakers(story: Story, end: Moment) -> list[str]:
-    names, cast = shown_names(story, end), story.cast()
-    speakers = [member for member in cast if member.lines] or cast  # a character card has a cast and no lines
-    return [names.get(member.character.name, member.character.name) for member in speakers]
+def _speakers(story: Story) -> list[CastMember]:
+    cast = story.cast()
+    speakers = [member for member in cast if member.lines] or list(cast)  # a card has a cast and no lines
+    has_card = any(story.card(member.character.name) is not None for member in cast)
+    return [member for member in speakers if not (has_card and member.character.name == USER)]
 
 
-def _model(name: ModelName) -> Model:
-    return Model(str(name), STARTED, OWNER)
+def _main_characters(story: Story) -> list[CastMember]:
+    speakers = _speakers(story)
+    most = max((member.lines for member in speakers), default=0)
+    return [member for member in speakers if member.lines >= MAIN_SHARE * most][:MAIN]
+
+
+def _moments_of(story: Story, member: CastMember, which: str) -> list[tuple[Moment, str]]:
+    """Moments at which somebody can be spoken to, with what each is called: the end, the start, where much changes."""
+    who = member.character.name
+    facts = story.facts(who)
+    scenes = [moment for moment, _, _ in story.outline()]
+    died = died_at(facts, Moment.end())
+    end = Moment.end() if died is None else max((scene for scene in scenes if scene < died), default=None)
+    found = [] if end is None else [(end, "at the end" if died is None else f"last, {_words(end)}")]
+    start = next((scene for scene in scenes if member.first is not None and scene > member.first), None)
+    if which == "all" and start is not None and end is not None and start < end:
+        found.append((start, f"at the start, {_words(start)}"))
+        dated: tuple[Fact | Relation, ...] = (*facts, *story.relations(of=who))
+        changes = Counter(change.since for change in dated if start < change.since < end)
+        by_chapter: dict[tuple[int, ...], list[Moment]] = {}
+        for moment in changes or scenes[:: max(len(scenes) // (TURNS + 1), 1)]:
+            if start < moment < end:
+                by_chapter.setdefault(moment.numbers[:2], []).append(moment)
+        weight = {part: sum(changes[moment] for moment in moments) for part, moments in by_chapter.items()}
+        turns = sorted(weight, key=lambda part: (-weight[part], part))[:TURNS]
+        for part in sorted(turns):
+            turn = max(by_chapter[part], key=lambda moment: (changes[moment], moment))
+            found.append((turn, _words(turn)))
+    return [(moment, f"{_shown_at(story, member, moment)}, {label}") for moment, label in found]
+
+
+def _shown_at(story: Story, member: CastMember, moment: Moment) -> str:
+    return shown_names(story, moment).get(member.character.name, member.character.name)
+
+
+def _words(moment: Moment) -> str:
+    """'part 2, chapter 3'."""
+    return "at the end" if moment.is_end else str(moment)
+
+
+def _model(name: ModelName, label: str) -> Model:
+    return Model(str(name), STARTED, OWNER, label)
 
 
 async def get_model(call: Call) -> Model:
@@ -68,7 +128,8 @@ async def get_model(call: Call) -> Model:
     with model_not_found():
         character = await call.context.stories.character_async(name)
     moment, faced = character.situation.persona.moment, character.shown_situation.faced
-    return _model(ModelName(name.story, character.shown_name, moment.dotted, None if faced is None else faced.name))
+    model = ModelName(name.story, character.shown_name, moment.dotted, None if faced is None else faced.name)
+    return _model(model, f"{character.shown_name}, {_words(moment)}")
 
 
 async def create_completion(call: Call) -> ChatCompletion | Response:

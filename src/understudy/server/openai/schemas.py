@@ -194,9 +194,12 @@ class CompletionChunk(msgspec.Struct):
 
 
 class Model(msgspec.Struct):
+    """`name` says in words who it is, and when."""
+
     id: str
     created: int
     owned_by: str
+    name: str
     object: Literal["model"] = "model"
 
 
@@ -206,10 +209,10 @@ class ModelList(msgspec.Struct):
 
 
 class ModelsQuery(msgspec.Struct):
-    """`story` and `at` choose the characters of a story, as of a moment of it."""
+    """`story` chooses the characters of a story, `at` those who have spoken before a moment of it, as of then."""
 
     story: str | None = None
-    at: str = "end"
+    at: str | None = None
 
 
 class EmbeddingsRequest(msgspec.Struct):
