@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
+from clients.starting import wait_until_it_answers
 from playwright.sync_api import Page
 
-__all__ = ["SillyTavernPage", "sillytavern_server", "wait_until_it_answers"]
+__all__ = ["SillyTavernPage", "sillytavern_server"]
 
-START_S = 180.0
 CHAT = "() => SillyTavern.getContext().chat.map(m => ({name: m.name, text: m.mes, user: m.is_user, swipes: m.swipes}))"
 IS_IDLE = "() => !document.body.dataset.generating"
-
-
-def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], within_s: float = START_S) -> None:
-    end = time.monotonic() + within_s
-    while process.poll() is None and time.monotonic() < end:
-        try:
-            with urlopen(address, timeout=5):  # noqa: S310  (an address of this machine)
-                return
-        except (URLError, OSError):
-            time.sleep(0.5)
-    raise AssertionError(f"{address} does not answer: exit status {process.poll()}")
 
 
 @contextmanager
@@ -149,6 +134,11 @@ class SillyTavernPage:
         self.wait()
         return self.last()
 
+    def next_greeting(self) -> str:
+        self.page.locator(".last_mes .swipe_right").click()
+        self.page.wait_for_timeout(1_500)
+        return self.last()
+
     def option(self, name: str) -> None:
         """One of the menu beside the message box."""
         self.page.locator("#options_button").click()
@@ -156,6 +146,8 @@ class SillyTavernPage:
 
     def regenerate(self) -> str:
         self.option("option_regenerate")
+        self.page.wait_for_timeout(1_000)  # the reply that stands goes first
+        self.page.wait_for_function("() => !SillyTavern.getContext().chat.at(-1).is_user", timeout=self.patience_ms)
         self.wait()
         return self.last()
 
@@ -199,6 +191,7 @@ class SillyTavernPage:
             row = self.page.locator("#rm_group_add_members .group_member", has_text=name).first
             row.locator("[data-action=add]").click()
         self.page.locator("#rm_group_submit").click()
+        self.page.locator("#rm_print_characters_block .group_select").first.click()
         self.page.wait_for_function("() => SillyTavern.getContext().groupId")
         self._answer_popups()
         self._drawer("#rightNavHolder", is_open=False)
