@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clients.starting import wait_until_it_answers
 from playwright.sync_api import Locator, Page
+
+from clients.starting import wait_until_it_answers
 
 __all__ = ["OpenWebUIPage", "open_webui_server"]
 
@@ -34,7 +35,7 @@ def open_webui_server(command: Path, port: int, data: Path, base_url: str) -> It
     own = {**SETTINGS, "OPENAI_API_BASE_URL": base_url, "DATA_DIR": str(data)}
     inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     with (data.parent / "open-webui.log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(
             [str(command), "serve", "--host", "127.0.0.1", "--port", str(port)],
             env={**inherited, **own}, cwd=data, stdout=log, stderr=log,
         )  # fmt: skip

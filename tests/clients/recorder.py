@@ -13,6 +13,7 @@ __all__ = ["Recorder", "SentRequest"]
 
 HOP_BY_HOP = frozenset({"connection", "transfer-encoding", "keep-alive", "host", "accept-encoding", "content-length"})
 
+
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """What a client sent, and what it got."""
@@ -91,7 +92,7 @@ def _handler_of(recorder: Recorder) -> type[BaseHTTPRequestHandler]:
                 sent = json.loads(body) if body else None
                 recorder.sent.append(SentRequest(self.path, sent, answer.status, bytes(passed_on)))
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             pass
 
     return Handler

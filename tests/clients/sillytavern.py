@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clients.starting import wait_until_it_answers
 from playwright.sync_api import Page
+
+from clients.starting import wait_until_it_answers
 
 __all__ = ["SillyTavernPage", "sillytavern_server"]
 
@@ -23,7 +24,7 @@ def sillytavern_server(folder: Path, port: int, data: Path) -> Iterator[str]:
     """Its address, from when it answers on; `folder` is where its server.js lies."""
     command = ["node", "server.js", "--port", str(port), "--listen", "false", "--dataRoot", str(data)]
     with (data.parent / "sillytavern.log").open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603
+        process = subprocess.Popen(
             [*command, "--browserLaunchEnabled", "false", "--configPath", str(data.parent / "config.yaml")],
             cwd=folder, stdout=log, stderr=log,
         )  # fmt: skip
@@ -71,9 +72,8 @@ class SillyTavernPage:
         self.page.wait_for_timeout(500)
 
     def stream(self, is_on: bool) -> None:
-        self.page.evaluate(
-            "on => { const box = document.querySelector('#stream_toggle'); if (box.checked !== on) box.click(); }", is_on
-        )
+        box = "const box = document.querySelector('#stream_toggle');"
+        self.page.evaluate(f"on => {{ {box} if (box.checked !== on) box.click(); }}", is_on)
 
     def import_card(self, path: Path) -> None:
         self._drawer("#rightNavHolder", is_open=True)

@@ -16,7 +16,7 @@ def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], within
     end = time.monotonic() + within_s
     while process.poll() is None and time.monotonic() < end:
         try:
-            with urlopen(address, timeout=5):  # noqa: S310  (an address of this machine)
+            with urlopen(address, timeout=5):
                 return
         except (URLError, OSError):
             time.sleep(0.5)
