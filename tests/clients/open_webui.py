@@ -154,5 +154,14 @@ class OpenWebUIPage:
         box.fill(text)
         self.page.wait_for_timeout(700)
 
+    def export(self, path: Path) -> Path:
+        """The chat as its menu saves it."""
+        self.page.locator("#chat-context-menu-button").click()
+        self.page.get_by_text("Download", exact=True).first.click()
+        with self.page.expect_download() as download:
+            self.page.get_by_text("Export chat (.json)").click()
+        download.value.save_as(path)
+        return path
+
     def follow_ups(self) -> Locator:
         return self.page.locator('button[aria-label^="Follow up:"]')

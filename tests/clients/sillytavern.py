@@ -42,7 +42,9 @@ class SillyTavernPage:
     """What somebody does in SillyTavern; what is done by the mouse there is done by the mouse here."""
 
     page: Page
+    data: Path = Path()
     patience_ms: int = 120_000
+    greeting: str = ""
 
     def open(self, address: str, persona: str) -> None:
         self.page.goto(address)
@@ -90,6 +92,7 @@ class SillyTavernPage:
         self.page.wait_for_function("name => SillyTavern.getContext().name2 === name", arg=name)
         self._answer_popups()
         self._drawer("#rightNavHolder", is_open=False)
+        self.greeting = self.chat()[0]["text"]
 
     def new_chat(self) -> None:
         self.option("option_start_new_chat")
@@ -103,14 +106,20 @@ class SillyTavernPage:
     def last(self) -> str:
         return str(self.chat()[-1]["text"])
 
-    def say(self, text: str, waits: bool = True) -> str:
+    def saved_chats(self, kind: str = "chats") -> list[Path]:
+        """The files of its chats, the newest last."""
+        self.page.wait_for_timeout(1_500)
+        files = (self.data / "default-user" / kind).rglob("*.jsonl")
+        return sorted(files, key=lambda file: file.stat().st_mtime)
+
+    def say(self, text: str, waits: bool = True, replies: int = 1) -> str:
         self.page.fill("#send_textarea", text)
         before = len(self.chat())
         self.page.locator("#send_but").click()
         if not waits:
             return ""
         self.page.wait_for_function(
-            "n => SillyTavern.getContext().chat.length >= n", arg=before + 2, timeout=self.patience_ms
+            "n => SillyTavern.getContext().chat.length >= n", arg=before + 1 + replies, timeout=self.patience_ms
         )
         self.wait()
         return self.last()
