@@ -168,7 +168,7 @@ def test_greetings_and_lore_of_the_persona_are_in_its_card() -> None:
     )
     assert (card.text("first_mes"), card.texts("alternate_greetings")) == ("Hm, {{user}}.", ("You?",))
     assert [item["keys"] for item in card.book] == [["Bastien"], ["Marguerite"], ["gate"]]
-    assert book_entries(card.data["character_book"])[-1] == replace(entry, book="Lock")
+    assert book_entries(card.data["character_book"])[-1] == replace(entry, book="Lock: Odile")
 
 
 def test_from_a_card_to_a_story_and_back_nothing_is_lost(tmp_path: Path) -> None:

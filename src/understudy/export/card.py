@@ -64,7 +64,10 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
     entries = _people_entries(situation)
     if entries or persona.lore:
         lore = [entry_document(entry, number) for number, entry in enumerate(persona.lore, len(entries))]
-        data["character_book"] = {**book_document(persona.lore, title), "entries": [*entries, *lore]}
+        data["character_book"] = {
+            **book_document(persona.lore, f"{title}: {persona.name}"),
+            "entries": [*entries, *lore],
+        }
     card = Card({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, 2)
     return in_version(card, version or 3)
 
@@ -100,7 +103,7 @@ def _extended(original: Card, situation: Situation, title: str) -> Card:
     lore = [entry_document(entry, len(card.book) + number) for number, entry in enumerate(persona.lore[own_entries:])]
     if added := [*_people_entries(situation, len(card.book) + len(lore)), *lore]:
         book = data.get("character_book")
-        base_book = book if isinstance(book, dict) else {"name": title, "extensions": {}}
+        base_book = book if isinstance(book, dict) else {"name": f"{title}: {persona.name}", "extensions": {}}
         data["character_book"] = {**base_book, "entries": [*card.book, *added]}
     return Card({**card.document, "data": data}, card.version)
 
