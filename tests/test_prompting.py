@@ -321,6 +321,9 @@ def test_the_language_of_the_story_is_asked_for(language: str, wanted: str) -> N
 def test_gestures_are_asked_for_where_the_lines_have_them() -> None:
     with_gestures = replace(RECALLED, voice=("*shrugs* Fog again.",))
     assert "*asterisks*" in build_prompt(TOMAS, HISTORY, with_gestures).messages[0].content
+    acting = [*HISTORY[:-1], Turn(HISTORY[-1].speaker, f"*knocks* {HISTORY[-1].text}")]
+    assert "*asterisks*" in build_prompt(TOMAS, acting).messages[0].content
+    assert "*asterisks*" not in build_prompt(TOMAS, HISTORY).messages[0].content
     assert "no stage directions" in build_prompt(TOMAS, HISTORY, RECALLED).messages[0].content
 
 

@@ -110,11 +110,32 @@ class Walk:
             named = [{**message, "name": facing} for message in messages]
             body = {"model": model.partition("#")[0], "messages": named}
             await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
+            await self._as_chat_programs_ask(who, facing, model.partition("#")[0], messages)
+        text = f"{facing or 'User'}: What comes next?\n{who}:"
+        await self.ask("POST /v1/completions", json={"model": model, "prompt": text})  # type: ignore[arg-type]
         question = {"story": self.story, "character": who, "at": self.at, "message": "What happens in the harbour?"}
         await self.ask("POST /api/replies", json={**question, **({"facing": facing} if facing else {})})  # type: ignore[arg-type]
         if facing:
             history = [{"speaker": facing, "text": "It is a fine harbour for a stranger."}]
             await self.ask("POST /api/replies", json={**question, "history": history})  # type: ignore[arg-type]
+
+    async def _as_chat_programs_ask(self, who: str, other: str, model: str, messages: Sequence[dict[str, str]]) -> None:
+        """In a group, for the other's next line, and for what its user might ask."""
+        main = f"Write {who}'s next reply in a fictional chat between {who} and {other}."
+        group = f"[Start a new group chat. Group members: {who}, {other}]"
+        said = {"role": "assistant", "content": f"{who}: It is late."}
+        view = f"[Write your next reply from the point of view of {other}.]"
+        task = '### Task:\nWhat next?\n### Output:\n{ "follow_ups": ["One?"] }\n### Chat History:\nUSER: Hello.'
+        for before, after in (
+            ([main, group], [f"[Write the next reply only as {other}.]"]),
+            ([main], [view]),
+            ([main, group], ["[Continue your last message without repeating its original content.]"]),
+        ):
+            told = [[{"role": "system", "content": text} for text in texts] for texts in (before, after)]
+            body = {"model": model, "messages": [*told[0], *messages, said, *told[1]]}
+            await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
+        body = {"model": model, "messages": [{"role": "user", "content": task}]}
+        await self.ask("POST /v1/chat/completions", json=body)  # type: ignore[arg-type]
 
     async def _chat(self, who: str, speaker: str | None = None) -> None:
         new = {"story": self.story, "characters": [who], "speaker": speaker, "at": self.at}

@@ -66,9 +66,10 @@ def shown_names(story: Story, at: Moment) -> dict[str, str]:
     return _false_names(story.facts(), _begun(story, at))
 
 
-def shown_names_at(story: Story, at: Moment) -> ShownNames:
+def shown_names_at(story: Story, at: Moment, others: Mapping[str, str] | None = None) -> ShownNames:
+    """The names shown at a moment, and those of `others`, who are not of the story, by what they are called in it."""
     false = shown_names(story, at)
-    if not false:
+    if not false and not others:
         return ShownNames(false, str)
     longer_names = [
         name
@@ -77,6 +78,7 @@ def shown_names_at(story: Story, at: Moment) -> ShownNames:
         for name in (member.character.name, *member.character.aliases)
         if any(true in name for true in false)
     ]
+    false |= others or {}
     return ShownNames(false, NameReplacer(false, longer_names))
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from understudy.prompting.build import BUDGET, STYLES, Prompt, Section, build_prompt, estimate_tokens
 from understudy.prompting.compact import render_compact
-from understudy.prompting.contents import PastExchange, PastLine, PromptContents, Recalled
+from understudy.prompting.contents import ACTION, PastExchange, PastLine, PromptContents, Recalled, shows_actions
 from understudy.prompting.first_person import first_person
 from understudy.prompting.introductions import introduced_name, introduced_names, introductions
 from understudy.prompting.trimming import GIVES_WAY
 
 __all__ = [
+    "ACTION",
     "BUDGET",
     "GIVES_WAY",
     "STYLES",
@@ -34,4 +35,5 @@ __all__ = [
     "introduced_names",
     "introductions",
     "render_compact",
+    "shows_actions",
 ]

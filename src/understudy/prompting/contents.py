@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,12 +23,14 @@ __all__ = [
     "Recalled",
     "contents_of",
     "moment_in_words",
+    "shows_actions",
 ]
 
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
 MAX_REMEMBERED = 8
 MAX_TURNS = 200
+ACTION = re.compile(r"(?<![*\w])\*[^*\n]+\*(?![*\w])|＊[^＊\n]+＊")
 
 
 class PastExchange(NamedTuple):
@@ -166,6 +169,11 @@ def contents_of(
         language=persona.language,
         plain=_plain_sentences(situation),
     )
+
+
+def shows_actions(texts: Iterable[str]) -> bool:
+    """Does one of the texts tell an action between asterisks? Where a card or a talk does, a reply may."""
+    return any(ACTION.search(text) for text in texts)
 
 
 def moment_in_words(moment: Moment) -> str:

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from understudy.prompting.contents import PastExchange, PastLine, PromptContents, PromptMessage, moment_in_words
+from understudy.prompting.contents import (
+    PastExchange,
+    PastLine,
+    PromptContents,
+    PromptMessage,
+    moment_in_words,
+    shows_actions,
+)
 
 __all__ = ["instructions_contents", "render_instructions"]
 
@@ -46,8 +53,8 @@ SPOKEN = (
     "directions, nothing in brackets or asterisks, no lists."
 )
 SPOKEN_WITH_ACTIONS = (
-    "Write what {name} says, with a short gesture or action between *asterisks* where your lines above have one. "
-    "No name in front, no quotation marks, no lists."
+    "Write what {name} says, with a short gesture or action between *asterisks* where your lines, or what was said so "
+    "far, have one. No name in front, no quotation marks, no lists."
 )
 ALONE = "Speak for yourself only: never write what {facing} or anybody else says, thinks or does."
 LANGUAGE = "Speak {language}: the whole answer is in {language}, whatever language these directions are in."
@@ -227,7 +234,7 @@ def _reminder(contents: PromptContents) -> str:
 
 
 def _has_actions(contents: PromptContents) -> bool:
-    return any("*" in line for line in contents.voice)
+    return shows_actions((*contents.voice, *(turn.text for turn in contents.turns), contents.message))
 
 
 def _remembered(contents: PromptContents, facing: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from people import ListPast, exchanges
@@ -78,6 +80,16 @@ def test_what_is_no_reply_is_stopped(text: str, reason: str) -> None:
 )
 def test_a_reply_is_a_reply(text: str) -> None:
     assert form(ZITA, HEARD, written(text)).passed
+
+
+def test_actions_between_asterisks_pass_where_the_card_or_the_talk_has_them() -> None:
+    acted = written("*She turns a page.* It is in the smoke room.")
+    assert not form(ZITA, HEARD, acted).passed
+    assert form(ZITA, (Turn("Pia Lenk", "*points at the wall* Where is the rack?"),), acted).passed
+    carded = replace(ZITA, persona=replace(ZITA.persona, greetings=("*She looks up.* Yes?",)))
+    assert form(carded, HEARD, acted).passed
+    assert not form(carded, HEARD, written("(She turns a page.) It is in the smoke room.")).passed
+    assert not form(ZITA, (Turn("Pia Lenk", "The **rack**, where?"),), acted).passed
 
 
 def test_stage_directions_pass_where_they_are_the_characters_own_manner() -> None:

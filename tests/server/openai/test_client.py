@@ -167,9 +167,7 @@ def test_pictures_and_what_tools_said_are_left_out(client: Client) -> None:
     picture: Any = {"type": "image_url", "image_url": {"url": "data:,"}}
     answer: Any = say(client, text=[{"type": "text", "text": "See?"}, picture])  # type: ignore[arg-type]
     assert answer.choices[0].message.content and "no text" in answer.notices[0]
-    with pytest.raises(openai.BadRequestError) as refused:
-        say(client, text=[picture])  # type: ignore[arg-type]
-    assert refused.value.code == "unsupported_content"
+    assert "no text" in say(client, text=[picture]).notices[0]  # type: ignore[arg-type]
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages: Any = [
         {"role": "user", "content": "What time is it?"},

@@ -60,6 +60,21 @@ def test_who_the_user_is_is_known_of_the_one_faced_and_never_of_the_character(
     assert history == (Turn("Tom", "Do you have a dog?"),)
 
 
+def test_what_is_known_of_the_world_may_stand_before_it(make_context: MakeContext) -> None:
+    world = "The island has one road and two wells."
+    for main in (MAIN, "Ines Vale keeps the light."):
+        situation, _ = heard(
+            make_context,
+            system(main),
+            system(world),
+            system("I bake bread. My dog is Rex."),
+            system(NEW_CHAT),
+            user("Well?"),
+        )
+        assert "Rex" not in str(situation.persona.profile) and world in situation.setting
+        assert situation.faced is not None and "Rex" in str(situation.faced.told)
+
+
 def test_so_it_is_where_no_role_play_is_announced(make_context: MakeContext) -> None:
     situation, _ = heard(make_context, system(BAKER), user("Do you have a dog?"))
     assert situation.persona.profile == plain_profile(make_context)

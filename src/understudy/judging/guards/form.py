@@ -2,7 +2,8 @@
 
 not_a_reply   speaks as a bot or for somebody else, is in another language, goes round in circles
 form          the same, told by less; and what makes one draft worse than another: stage directions where the
-              character's own lines have none, a text that breaks off, the question given back, what was said before
+              character's own lines have none (actions between asterisks are told where the card or the talk tells
+              them), a text that breaks off, the question given back, what was said before
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, roots, sentences
 from understudy.judging.guards.verdict import Verdict
 from understudy.persona import Past, Persona
+from understudy.prompting import ACTION, shows_actions
 from understudy.text import fold, guess_language, words
 
 __all__ = ["form", "not_a_reply"]
@@ -147,7 +149,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
         return "speaks for another"
     if _is_foreign(text, language):
         return "is in another language"
-    if draft.source != "exchange" and DIRECTION.search(text) and not style_of(situation.persona).has_directions:
+    if draft.source != "exchange" and DIRECTION.search(text) and not _may_direct(situation, history, text):
         return "has stage directions"
     if len(bag) > LONGEST_WORDS * (1 if language == "en" else 4):
         return "goes on too long"
@@ -156,6 +158,14 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
     if _breaks_off(situation, text, draft.source):
         return "breaks off"
     return _repeats(situation, history, text, draft.source)
+
+
+def _may_direct(situation: Situation, history: Sequence[Turn], text: str) -> bool:
+    """Do the own lines have directions; or are they actions between asterisks, as the card or this talk has?"""
+    if style_of(situation.persona).has_directions:
+        return True
+    is_acted = DIRECTION.search(ACTION.sub("", text)) is None
+    return is_acted and shows_actions((*situation.persona.greetings, *(turn.text for turn in history)))
 
 
 def _labels_somebody(situation: Situation, text: str) -> bool:

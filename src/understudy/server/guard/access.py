@@ -210,6 +210,7 @@ _MESSAGE = _CHAT + "/messages/{message}"
 READER_MAY = frozenset(
     {
         ("POST", "/v1/chat/completions"),
+        ("POST", "/v1/completions"),
         ("GET", "/v1/models"),
         ("GET", "/v1/models/{model:path}"),
         ("GET", "/api/stories"),

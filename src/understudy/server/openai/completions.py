@@ -38,6 +38,8 @@ from understudy.server.openai.schemas import (
     CompletionChunk,
     Delta,
     ReplyDetails,
+    TextChoice,
+    TextCompletion,
     TokenLogProb,
     TokenUsage,
 )
@@ -86,12 +88,15 @@ class Completing:
         fingerprint: str,
         agent: str | None = None,
         asked: Asked | None = None,
+        is_text: bool = False,
     ) -> None:
+        """`is_text` says that the client knows prompts and texts, and no messages."""
         self.cancellation = Cancellation()
         self._executor, self._parsed, self._agent = executor, parsed, agent
         self._asked = asked or Asked()
         self._model, self._fingerprint = model, fingerprint
-        self._id, self._created = f"chatcmpl-{secrets.token_hex(12)}", int(time.time())
+        self._is_text = is_text
+        self._id, self._created = f"{'cmpl' if is_text else 'chatcmpl'}-{secrets.token_hex(12)}", int(time.time())
 
     @asynccontextmanager
     async def watching(self, disconnected: Disconnected) -> AsyncIterator[None]:
@@ -122,13 +127,17 @@ class Completing:
                     self._asked.add(item[1].text)
                 yield item
 
-    async def whole(self, log_probs: bool) -> ChatCompletion:
+    async def whole(self, log_probs: bool) -> ChatCompletion | TextCompletion:
         finished: dict[int, FinishedChoice] = {}
         async with aclosing(self.items()) as items:
             async for index, item in items:
                 if isinstance(item, FinishedChoice):
                     finished[index] = item
         choices = [finished[index] for index in sorted(finished)]
+        if self._is_text:
+            texts = [TextChoice(index, each.text, each.reason, each.details) for index, each in enumerate(choices)]
+            usage, notices = await self._usage(choices), self._notices(choices, log_probs)
+            return TextCompletion(self._id, self._created, self._model, texts, self._fingerprint, usage, notices)
         return ChatCompletion(
             id=self._id,
             created=self._created,
@@ -202,7 +211,15 @@ class Completing:
         usage: TokenUsage | msgspec.UnsetType | None,
         notices: list[str] | msgspec.UnsetType = UNSET,
     ) -> bytes:
-        chunk = CompletionChunk(self._id, self._created, self._model, choices, self._fingerprint, usage, notices)
+        chunk: CompletionChunk | TextCompletion
+        if self._is_text:
+            texts = [
+                TextChoice(each.index, each.delta.content or "", each.finish_reason, each.understudy)
+                for each in choices
+            ]
+            chunk = TextCompletion(self._id, self._created, self._model, texts, self._fingerprint, usage, notices)
+        else:
+            chunk = CompletionChunk(self._id, self._created, self._model, choices, self._fingerprint, usage, notices)
         return b"data: " + ENCODER.encode(chunk) + b"\n\n"
 
     async def _given(self, reply: Reply) -> AsyncGenerator[Item, None]:

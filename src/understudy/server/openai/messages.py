@@ -8,6 +8,7 @@
     [Circumstances ...: The wharf at dawn] / a note in mid-chat            the scene
     example_user, example_assistant, <START>, [Example Chat]               examples: no knowledge
     Be brief. / [System note: ...]                                         how to write: not followed here
+    Tom: Who are you?\\nZita:                                              a prompt of text: turns, and who goes on
 
 What the story says of a character comes from the story, as of the moment: a copy of it, of whatever moment, is dropped.
 """
@@ -21,7 +22,16 @@ from dataclasses import dataclass
 from understudy.prompting import introduced_name
 from understudy.text import fold
 
-__all__ = ["Aim", "Background", "SystemText", "background_of", "read_aim", "system_texts", "without_name"]
+__all__ = [
+    "Aim",
+    "Background",
+    "SystemText",
+    "background_of",
+    "read_aim",
+    "read_prompt",
+    "system_texts",
+    "without_name",
+]
 
 SENTENCE = re.compile(r"[^\n.!?。！？]*[.!?。！？]*[\"'”’」』)]*(?:\s+|$)|[^\n]+")
 EXAMPLE_NAMES = frozenset({"example_user", "example_assistant"})
@@ -51,6 +61,10 @@ OF_USER = re.compile(
     r"(?i:the user(?:['’]s name)? is|you are (?:talking|speaking|chatting) (?:to|with)) "
     rf"(?P<name>[A-Z]{NAME})(?=[,.;!]|$| who\b| and\b)"
 )
+LABELLED = re.compile(
+    "|".join(f"^(?=(?i:{label.pattern}))" for label in (SCENE_LABEL, USER_LABEL, CARD_LABEL)), re.MULTILINE
+)
+"""Where a part of a text begins that says what it is."""
 TO_WRITER = re.compile(
     r"(?:(?:always|never|please|only)\s+)?(?:write|reply|respond|answer|avoid|stay|keep|use|do not|don['’]t|be|speak|"
     r"italicize|continue|remember to|follow|include|describe|assume|generate|act|role-?play|pretend|ensure)\b|"
@@ -58,6 +72,14 @@ TO_WRITER = re.compile(
     r"if you have more knowledge of\b",
     re.IGNORECASE,
 )
+LABEL = re.compile(r"\s*(?P<name>[^:\n]{1,60}?)\s*:(?P<text>.*)", re.DOTALL)
+MARKERS = re.compile(
+    r"<\|im_end\|>|<\|eot_id\|>|<\|begin_of_text\|>|</?s>|<\|im_start\|>(?:system|user|assistant)?\n?|"
+    r"<\|start_header_id\|>\w*<\|end_header_id\|>|\[/?INST\]|^#{2,3} (?:Instruction|Input|Response):?[^\n]*$|^\*\*\*$",
+    re.MULTILINE,
+)
+"""What prompts for models have around turns; the turns themselves begin with names."""
+PROMPT_USERS = ("User", "Human", "You")
 FIRST_PERSON = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me)\b")
 KNOWN_SHARE = 0.5  # of a text's sentences that makes it a card's
 
@@ -75,6 +97,14 @@ class Aim:
     """The reply that is to be gone on with, where no message has it."""
     is_roleplay: bool = False
     """The client says that this is a fictional chat: its system messages are parts of a card and its like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """What a prompt of text holds: who is to go on, where it says so, and (role, name, text) of messages."""
+
+    speaker: str
+    messages: list[tuple[str, str | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +142,7 @@ def read_aim(system: Sequence[str]) -> Aim:
         elif match := NEXT.search(text):
             is_as_user = bool(user) and fold(match["name"]) == fold(user)
             speaker = speaker if is_as_user else match["name"].strip()
+        is_roleplay = is_roleplay or CHAT_BEGINS.search(text) is not None
         if match := GO_ON.search(text):
             begun = (match["begun"] or "").strip()
     return Aim(speaker, user, members, is_as_user, begun, is_roleplay or bool(members))
@@ -126,8 +157,7 @@ def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[System
             told = EXAMPLES_BEGIN.split(text, maxsplit=1)[0]  # who joins all system messages has examples among them
             told = GO_ON.sub("", CHAT_BEGINS.sub("", told))
             lines = (line for line in told.splitlines() if not any(map(_finder(line), (MAIN, NEXT, USERS_VIEW))))
-            if left := "\n".join(lines).strip():
-                texts.append(SystemText(left, has_begun))
+            texts += [SystemText(part.strip(), has_begun) for part in LABELLED.split("\n".join(lines)) if part.strip()]
     return texts
 
 
@@ -136,8 +166,8 @@ def background_of(
 ) -> Background:
     """Sorts what was told; `is_known` says of a sentence whether the story tells it of the character at any moment."""
     told: dict[str, list[str]] = {"profile": [], "scene": [], "user": []}
-    user, unfollowed = aim.user, 0
-    for number, message in enumerate(texts):
+    user, unfollowed, had_card = aim.user, 0, False
+    for message in texts:
         bracketed = BRACKETED.fullmatch(message.text)
         text, labelled = _without_label(bracketed["text"].strip() if bracketed else message.text)
         every = list(_sentences(text))
@@ -155,9 +185,11 @@ def background_of(
             elif message.is_note or bracketed:
                 kind = "scene"
             else:
-                kind = _unlabelled(" ".join(run), number == 0, own_names) if aim.is_roleplay else "profile"
+                is_first = not had_card and not told["user"]
+                kind = _unlabelled(" ".join(run), is_first, own_names) if aim.is_roleplay else "profile"
             user = user or (named if kind == "user" else "")
             told[kind] += kept
+        had_card = had_card or is_card
     return Background(tuple(told["profile"]), tuple(told["scene"]), user, tuple(told["user"]), unfollowed)
 
 
@@ -182,6 +214,39 @@ def _runs(sentences: Sequence[str], is_known: Callable[[str], bool]) -> list[lis
         else:
             runs[-1].append(sentence)
     return [run for run in runs if run]
+
+
+def read_prompt(prompt: str, own_name: str, stops: Sequence[str]) -> Prompted:
+    """The turns of a prompt that ends where somebody is to go on; what stands before them is a system message.
+
+    Names are the character's, that at the end, and those that a stop sequence ends the text before.
+    """
+    text = EXAMPLES_BEGIN.sub("", CHAT_BEGINS.sub("", MARKERS.sub("\n", prompt)))
+    last = LABEL.match(text.rstrip("\n").rpartition("\n")[2])
+    speaker = last["name"].strip() if last else own_name
+    own = {fold(own_name), *(fold(part) for part in own_name.split())}
+    stopped = (match["name"].strip() for stop in stops if (match := LABEL.match(stop.strip())))
+    names = {fold(name): name for name in (speaker, *stopped, *PROMPT_USERS) if name} | dict.fromkeys(own, own_name)
+    head, turns = list[str](), list[tuple[str, str]]()
+    for line in text.splitlines():
+        match = LABEL.match(line)
+        if match and fold(match["name"]) in names:
+            turns.append((names[fold(match["name"])], match["text"].strip()))
+        elif turns and line.strip():
+            turns[-1] = (turns[-1][0], f"{turns[-1][1]}\n{line.strip()}".strip())
+        elif line.strip():
+            head.append(line.strip())
+    if not turns:
+        return Prompted("", [("user", None, "\n".join(head))])
+    if fold(speaker) in own:
+        speaker = own_name
+    messages: list[tuple[str, str | None, str]] = [("system", None, "\n".join(head))] if head else []
+    for name, said in turns:
+        is_own = name == speaker
+        messages.append(("assistant" if is_own else "user", None if name in PROMPT_USERS or is_own else name, said))
+    if messages[-1][0] == "assistant" and not messages[-1][2]:
+        messages.pop()
+    return Prompted(speaker, messages)
 
 
 def without_name(text: str, names: dict[str, str]) -> tuple[str | None, str]:

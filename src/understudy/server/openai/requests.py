@@ -7,14 +7,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from understudy.agents.pools import KeyedCache
 from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
 from understudy.macros import fill_macros
-from understudy.names import GOES_BY
+from understudy.names import GOES_BY, shown_names_at
 from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
-from understudy.server.openai.messages import Aim, Background, background_of, read_aim, system_texts, without_name
-from understudy.server.openai.schemas import ChatRequest, RequestMessage
+from understudy.server.openai.messages import (
+    Aim,
+    Background,
+    background_of,
+    read_aim,
+    read_prompt,
+    system_texts,
+    without_name,
+)
+from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
 from understudy.server.openai.tasks import task_reply
 from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
@@ -22,13 +31,13 @@ from understudy.storyfile import Story
 from understudy.text import fold
 from understudy.wording import fact_sentence, tie_sentence
 
-__all__ = ["ParsedRequest", "model_not_found", "parse_request"]
+__all__ = ["ParsedRequest", "model_not_found", "parse_request", "parse_text_request"]
 
 MAX_SENTENCES = 200
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
 TOOL_ROLES = frozenset({"tool", "function"})
 ROLES = INSTRUCTION_ROLES | TOOL_ROLES | {"user", "assistant"}
-STRANGER = "the stranger"  # a user of whom something is known, and no name
+STRANGER = "the stranger"  # a user without a name, or in a story where names are hidden
 NAMELESS = frozenset({"user", "you", "human"})
 LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 
@@ -40,6 +49,11 @@ IGNORED = {
     "web_search_options": "characters know their story, and nothing of the web",
 }
 """Fields that are taken and change nothing, and why."""
+OTHER_SIDE = {"system": "system", "user": "assistant", "assistant": "user"}
+"""The roles of messages where the prompt ends with the user's name: whoever goes on was taken for the character."""
+IGNORED_OF_TEXT = ("logprobs", "echo", "suffix", "best_of")
+
+_TOLD = KeyedCache[Callable[[str], bool]](64)
 
 
 @contextmanager
@@ -70,12 +84,42 @@ class ParsedRequest:
         return self.sampling.seed is not None or self.sampling.temperature == 0
 
 
-async def parse_request(request: ChatRequest, registry: StoryRegistry) -> ParsedRequest:
+async def parse_text_request(request: TextRequest, registry: StoryRegistry) -> ParsedRequest:
+    """The same for a prompt of text: its turns as messages."""
+    prompt = request.prompt[0] if isinstance(request.prompt, list) and len(request.prompt) == 1 else request.prompt
+    if not isinstance(prompt, str):
+        raise Refused("write the prompt as one text, not as tokens or several prompts", 400, "prompt")
+    stops = (request.stop,) if isinstance(request.stop, str) else tuple(request.stop or ())
+    name = ModelName.parse(request.model)
+    with model_not_found():
+        known = await registry.character_async(replace(name, facing=None))
+    prompted = read_prompt(prompt, known.shown_name, stops)
+    others = [other for role, other, _ in prompted.messages if role == "user" and other]
+    aim = Aim(prompted.speaker, others[-1] if others else "", is_roleplay=bool(prompted.speaker))
+    if prompted.speaker and prompted.speaker != known.shown_name and await _speaker(registry, name, aim) == name:
+        aim = Aim(
+            user=prompted.speaker, is_as_user=True, is_roleplay=True
+        )  # it ends with the name of nobody of the story
+    messages = [
+        RequestMessage(OTHER_SIDE[role], content=text) if aim.is_as_user else RequestMessage(role, text, other)
+        for role, other, text in prompted.messages
+    ]
+    chat = ChatRequest(
+        request.model, messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens, seed=request.seed,
+        temperature=request.temperature, top_p=request.top_p, agent=request.agent,
+    )  # fmt: skip
+    parsed = await parse_request(chat, registry, aim)
+    ignored = [f"{field} is ignored" for field in IGNORED_OF_TEXT if getattr(request, field) not in (None, False, "")]
+    return replace(parsed, texts=[prompt], notices=(*parsed.notices, *ignored))
+
+
+async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim: Aim | None = None) -> ParsedRequest:
+    """`given_aim` is known where the request has another form."""
     messages = request.messages
     texts = [_text_of(message, index) for index, message in enumerate(messages)]
     name, sampling = ModelName.parse(request.model), _sampling(request)
     system = [text for text, message in zip(texts, messages) if message.role in INSTRUCTION_ROLES]
-    aim = read_aim(system)
+    aim = given_aim or read_aim(system)
     with model_not_found():
         speaker = await _speaker(registry, name, aim)
         known = await registry.character_async(replace(speaker, facing=None))
@@ -84,24 +128,20 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry) -> Parsed
         return ParsedRequest(known, (), texts, sampling, answer=answer)
     _refuse_unsupported(request)
     story = registry.story(name.story)
-    is_told = await asyncio.to_thread(_told_by, story, known.situation.persona.name, aim.user)
-    said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
-    background = background_of(system_texts(said), aim, _own_names(known), is_told)
+    background = await asyncio.to_thread(_background, story, known, aim, messages, texts) if system else Background()
     if len(background.profile) > MAX_SENTENCES:
         raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
     with model_not_found():
         user = _last_user_name(messages) or aim.user or background.user_name
         character = await _find_character(registry, speaker, background.profile, user)
-        character = await asyncio.to_thread(_in_scene, story, character, aim, background)
+        if (aim, background) != (Aim(), Background()):
+            character = await asyncio.to_thread(_in_scene, story, character, aim, background)
         if aim.is_as_user:
             character = await _as_user(registry, speaker, character, background)
-    turns = _Turns(character, aim, await asyncio.to_thread(_known_names, story, character, aim))
-    history = turns.of(messages, texts)
+    may_be_named = any(":" in text or message.name for message, text in zip(messages, texts))
+    names = await asyncio.to_thread(_known_names, story, character, aim) if may_be_named else {}
+    history = _Turns(character, aim, names).of(messages, texts)
     notices = (*_notices(request), *_unfollowed(background))
-    if not any(turn.text.strip() for turn in history) and any(map(_has_other_parts, messages)):
-        raise Refused(
-            "characters read text alone: say something beside the picture", 400, "messages", "unsupported_content"
-        )
     return ParsedRequest(character, history, texts, sampling, notices)
 
 
@@ -142,6 +182,16 @@ async def _find_character(
     return await registry.character_async(name, extra_profile=extra_profile)
 
 
+def _background(
+    story: Story, known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str]
+) -> Background:
+    """What system messages tell of the character, its scene and the user."""
+    said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
+    who = known.situation.persona.name
+    is_told = _TOLD.get_or_create((id(story), who, aim.user), story, lambda: _told_by(story, who, aim.user))
+    return background_of(system_texts(said), aim, _own_names(known), is_told)
+
+
 def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
     """Does the story say a sentence of the character, at whatever moment? What holds when, the story alone says."""
     language, card = story.language, story.card_texts(who)
@@ -175,7 +225,7 @@ def _own_names(character: ServedCharacter) -> tuple[str, ...]:
 
 def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Background) -> ServedCharacter:
     """The character in the scene that the client tells of: before the user, with the group."""
-    situation = character.situation
+    situation, names = character.situation, character.names
     setting = "\n".join(filter(None, (situation.setting, *background.scene)))
     faced, user = situation.faced, aim.user or background.user_name
     told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user if _is_own(text))
@@ -183,14 +233,18 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     if faced is not None:
         faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
     elif user or background.about_user:
-        faced = Other(STRANGER if not user or fold(user) in NAMELESS else user, others, told=told)
+        is_named = user and fold(user) not in NAMELESS
+        faced = Other(user if is_named and not names.false else STRANGER, others, told=told)
+        if is_named and names.false:
+            # It may be the true name of somebody hidden, which must be answered as a made-up one is.
+            names = shown_names_at(story, situation.persona.moment, {STRANGER: user})
     excluded = {situation.persona.name, *((faced.name,) if faced else ()), *(other.name for other in situation.present)}
     members = (_other_or_none(story, name, situation.persona) for name in aim.members)
     beside = {other.name: other for other in members if other is not None and other.name not in excluded}
     present = (*situation.present, *beside.values())
     if (setting, faced, present) == (situation.setting, situation.faced, situation.present):
         return character
-    return replace(character, situation=replace(situation, setting=setting, faced=faced, present=present))
+    return ServedCharacter(replace(situation, setting=setting, faced=faced, present=present), names)
 
 
 def _is_own(sentence: str) -> bool:
@@ -229,7 +283,7 @@ def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str
     }
     for member in aim.members:
         other = _other_or_none(story, member, persona) if persona.story else None
-        names[fold(member)] = member if other is None else other.name
+        names[fold(member)] = character.speaker(member, STRANGER) if other is None else other.name
     for user in (aim.user, faced.name if faced else ""):
         if user:
             names[fold(user)] = faced.name if faced and not aim.is_as_user else user

@@ -1,4 +1,4 @@
-"""The endpoints of OpenAI's API: models, chat completions, embeddings."""
+"""The endpoints of OpenAI's API: models, chat completions, completions of texts, embeddings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from understudy.server.event_stream import EventStream
 from understudy.server.names import ModelName, shown_names, speakers_before
 from understudy.server.openai.completions import Completing
 from understudy.server.openai.encoder import embed
-from understudy.server.openai.requests import model_not_found, parse_request
+from understudy.server.openai.requests import ParsedRequest, model_not_found, parse_request, parse_text_request
 from understudy.server.openai.schemas import (
     ChatCompletion,
     ChatRequest,
@@ -29,6 +29,8 @@ from understudy.server.openai.schemas import (
     Model,
     ModelList,
     ModelsQuery,
+    TextCompletion,
+    TextRequest,
 )
 from understudy.server.operations import Call, Operation
 from understudy.server.story_registry import StoryRegistry
@@ -132,20 +134,34 @@ async def get_model(call: Call) -> Model:
     return _model(model, f"{character.shown_name}, {_words(moment)}")
 
 
-async def create_completion(call: Call) -> ChatCompletion | Response:
+async def create_completion(call: Call) -> ChatCompletion | TextCompletion | Response:
     request: ChatRequest = call.body
     parsed = await parse_request(request, call.context.stories)
+    asked = msgspec.json.encode((request.model, request.agent, request.messages))
+    return await _complete(call, request, parsed, asked, bool(request.logprobs))
+
+
+async def create_text_completion(call: Call) -> ChatCompletion | TextCompletion | Response:
+    request: TextRequest = call.body
+    parsed = await parse_text_request(request, call.context.stories)
+    return await _complete(call, request, parsed, msgspec.json.encode((request.model, request.agent, request.prompt)))
+
+
+async def _complete(
+    call: Call, request: ChatRequest | TextRequest, parsed: ParsedRequest, asked: bytes, log_probs: bool = False
+) -> ChatCompletion | TextCompletion | Response:
+    """`asked` is what makes two requests the same."""
     executor, lines = call.context.executor, call.context.utterances
     agent = executor.named(request.agent)
     version = 0 if lines is None else await asyncio.to_thread(lines.version)
-    asked = msgspec.json.encode((request.model, request.agent, request.messages))
     again = None if parsed.is_fixed else executor.repetitions.again(asked)
-    completing = Completing(executor, parsed, request.model, fingerprint_of(agent, version), request.agent, again)
+    is_text, fingerprint = isinstance(request, TextRequest), fingerprint_of(agent, version)
+    completing = Completing(executor, parsed, request.model, fingerprint, request.agent, again, is_text)
     async with completing.watching(call.disconnected):
         if not request.stream:
-            return await completing.whole(bool(request.logprobs))
+            return await completing.whole(log_probs)
         options = request.stream_options
-        events = await completing.events(bool(options and options.include_usage), bool(request.logprobs))
+        events = await completing.events(bool(options and options.include_usage), log_probs)
     return EventStream(events, completing.cancellation.cancel)
 
 
@@ -165,6 +181,10 @@ OPERATIONS = (
     Operation(
         "POST", "/v1/chat/completions", create_completion, "What a character answers",
         answers=ChatCompletion, body=ChatRequest, refuses=(502, 503), tag="OpenAI", streams=True,
+    ),
+    Operation(
+        "POST", "/v1/completions", create_text_completion, "How a character goes on with a text",
+        answers=TextCompletion, body=TextRequest, refuses=(502, 503), tag="OpenAI", streams=True,
     ),
     Operation(
         "GET", "/v1/models", list_models, "Who can be spoken to", answers=ModelList, query=ModelsQuery, tag="OpenAI"

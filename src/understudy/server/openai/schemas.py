@@ -31,6 +31,9 @@ __all__ = [
     "ModelsQuery",
     "ReplyDetails",
     "RequestMessage",
+    "TextChoice",
+    "TextCompletion",
+    "TextRequest",
     "TokenLogProb",
     "TokenUsage",
 ]
@@ -114,6 +117,37 @@ class ChatRequest(msgspec.Struct):
     web_search_options: Ignored = None
 
 
+class TextRequest(msgspec.Struct):
+    """A prompt that ends where the character is to go on, as in 'Tom: Who are you?\\nZita:'."""
+
+    model: Name
+    prompt: Annotated[
+        Any,
+        Meta(
+            extra_json_schema={
+                "anyOf": [
+                    {"type": "string", "maxLength": 1_000_000},
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1},
+                ]
+            }
+        ),
+    ]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
+    stop: Stop | Annotated[list[Stop], Meta(max_length=64)] | None = None
+    max_tokens: Count | None = None
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=5)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    user: str | None = None
+    agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
+    logprobs: Ignored = None
+    echo: Ignored = None
+    suffix: Ignored = None
+    best_of: Ignored = None
+
+
 class TokenUsage(msgspec.Struct):
     prompt_tokens: int
     completion_tokens: int
@@ -165,6 +199,29 @@ class ChatCompletion(msgspec.Struct):
     system_fingerprint: str
     notices: Notices = UNSET
     object: Literal["chat.completion"] = "chat.completion"
+
+
+class TextChoice(msgspec.Struct):
+    """Of a stream, the choice's last chunk has the reason it ended, and `understudy`."""
+
+    index: int
+    text: str
+    finish_reason: Literal["stop", "length"] | None = None
+    understudy: ReplyDetails | UnsetType = UNSET
+    logprobs: None = None
+
+
+class TextCompletion(msgspec.Struct):
+    """A whole completion, or a chunk of one."""
+
+    id: str
+    created: int
+    model: str
+    choices: list[TextChoice]
+    system_fingerprint: str
+    usage: TokenUsage | UnsetType | None = UNSET
+    notices: Notices = UNSET
+    object: Literal["text_completion"] = "text_completion"
 
 
 class Delta(msgspec.Struct):
