@@ -11,7 +11,8 @@ import pytest
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
 from understudy.persona import Persona
-from understudy.server.executor import AgentExecutor
+from understudy.server import executor as executor_module
+from understudy.server.executor import AgentExecutor, Repetitions
 from understudy.server.problems import Refused
 
 NOBODY = Situation(Persona("Nobody"))
@@ -147,3 +148,24 @@ def test_beyond_its_end_the_queue_says_when_to_come_back() -> None:
 
     asyncio.run(run())
     executor.close()
+
+
+def test_a_request_that_comes_again_is_known_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    repetitions = Repetitions()
+    first = repetitions.again(b"Who wrote it?")
+    assert first.times == 0 and first.is_new("Nobody.")
+    first.add("Nobody. ")
+    again = repetitions.again(b"Who wrote it?")
+    assert again.times == 1 and not again.is_new("Nobody.") and again.is_new("Nobody you know.")
+    assert repetitions.again(b"Who else?").times == 0
+    monkeypatch.setattr(executor_module, "REMEMBERED_S", -1.0)
+    assert repetitions.again(b"Who wrote it?").times == 0
+
+
+def test_no_more_requests_are_known_than_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor_module, "REMEMBERED", 2)
+    repetitions = Repetitions()
+    for request in (b"a", b"b", b"c"):
+        repetitions.again(request)
+    assert [repetitions.again(request).times for request in (b"c", b"b")] == [1, 1]
+    assert repetitions.again(b"a").times == 0

@@ -18,7 +18,7 @@ from importlib.resources import files
 from understudy.agents.word_roots import roots
 from understudy.dialogue import Draft, Evidence, Situation
 from understudy.persona import Told
-from understudy.prompting import introductions
+from understudy.prompting import introduced_name, introductions
 
 __all__ = ["IN_THIS_CHAT", "second_person", "told_answers", "told_evidence"]
 
@@ -88,9 +88,7 @@ def _recounted(situation: Situation, message: str, told: Sequence[Told]) -> Draf
     name = situation.faced.name if situation.faced else ""
     sentences = [item for item in told if not _kinds()["name"][1].search(item.text)][:RECOUNTED]
     opening = "Yes. " if re.match(r"\s*(?:\w+, )?(?:do|don't|can|surely)\b", message, re.IGNORECASE) else ""
-    introduced = [
-        item for item in sentences if re.match(rf"i(?: am|['’]m) {re.escape(name)}\b", item.text, re.IGNORECASE)
-    ]
+    introduced = [item for item in sentences if introduced_name([item.text])]
     parts = [_sentence(item) for item in (*introduced, *(item for item in sentences if item not in introduced))]
     text = opening + " ".join(parts if introduced else (f"You are {name}.", *parts))
     return _draft(text, sentences or told[:1])

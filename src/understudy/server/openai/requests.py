@@ -37,7 +37,7 @@ MAX_SENTENCES = 200
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
 TOOL_ROLES = frozenset({"tool", "function"})
 ROLES = INSTRUCTION_ROLES | TOOL_ROLES | {"user", "assistant"}
-STRANGER = "the stranger"  # a user without a name, or in a story where names are hidden
+STRANGER = "the stranger"  # a user without a name, or with one that the story hides
 NAMELESS = frozenset({"user", "you", "human"})
 LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 
@@ -233,10 +233,9 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     if faced is not None:
         faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
     elif user or background.about_user:
-        is_named = user and fold(user) not in NAMELESS
-        faced = Other(user if is_named and not names.false else STRANGER, others, told=told)
-        if is_named and names.false:
-            # It may be the true name of somebody hidden, which must be answered as a made-up one is.
+        is_hidden = fold(user) in map(fold, names.false)  # must be answered as a name that is made up
+        faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, others, told=told)
+        if is_hidden:
             names = shown_names_at(story, situation.persona.moment, {STRANGER: user})
     excluded = {situation.persona.name, *((faced.name,) if faced else ()), *(other.name for other in situation.present)}
     members = (_other_or_none(story, name, situation.persona) for name in aim.members)
