@@ -94,6 +94,18 @@ class SillyTavernPage:
         self._drawer("#rightNavHolder", is_open=False)
         self.greeting = self.chat()[0]["text"]
 
+    def import_lorebook(self) -> None:
+        """The lorebook in the card of the character that is open, by the globe on its panel."""
+        self._drawer("#rightNavHolder", is_open=True)
+        if not self.page.locator("#world_button").is_visible():
+            self.page.locator("#rm_button_selected_ch").click()
+        self.page.locator("#world_button").click()
+        self._answer_popups()
+        character = "(c => c.characters[c.characterId])(SillyTavern.getContext())"
+        self.page.wait_for_function(f"() => {character}.data.extensions.world")
+        for drawer in ("#WI-SP-button", "#rightNavHolder"):
+            self._drawer(drawer, is_open=False)
+
     def new_chat(self) -> None:
         self.option("option_start_new_chat")
         self._answer_popups()
