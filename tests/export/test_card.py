@@ -168,7 +168,18 @@ def test_greetings_and_lore_of_the_persona_are_in_its_card() -> None:
     )
     assert (card.text("first_mes"), card.texts("alternate_greetings")) == ("Hm, {{user}}.", ("You?",))
     assert [item["keys"] for item in card.book] == [["Bastien"], ["Marguerite"], ["gate"]]
-    assert book_entries(card.data["character_book"])[-1] == replace(entry, book="Lock")
+    assert book_entries(card.data["character_book"])[-1] == replace(entry, book="Odile 1.3 (Lock)")
+
+
+def test_the_lorebooks_of_two_cards_have_two_names_that_files_can_have() -> None:
+    def book_name(situation: Situation, title: str) -> str:
+        return str(card_at(situation, title).data["character_book"]["name"])
+
+    later = replace(SITUATION, persona=replace(SITUATION.persona, moment=Moment((2, 1), LEVELS)))
+    other = replace(SITUATION, persona=replace(SITUATION.persona, name="Odette"))
+    titles = {book_name(situation, 'Lock: "Verey"/1?') for situation in (SITUATION, later, other)}
+    assert len(titles) == 3
+    assert not any(mark in name for name in titles for mark in '/\\:*?"<>|')
 
 
 def test_from_a_card_to_a_story_and_back_nothing_is_lost(tmp_path: Path) -> None:

@@ -156,3 +156,71 @@ def test_any_records_are_read_or_refused(value: Any, turns: list[Any]) -> None:
     parse_message(value)
     for reader, key in ((sharegpt.READER, "conversations"), (messages.READER, "messages")):
         stands(reader, json.dumps([{key: turns, "system": value}, value]).encode())
+
+
+def message(name: str, parent: str | None, text: str, model: str = "", **more: Any) -> tuple[str, dict[str, Any]]:
+    role = {"role": "assistant", "model": model} if model else {"role": "user", "user": {"name": "Tom"}}
+    return name, {"id": name, "parentId": parent, "content": text, **role, **more}
+
+
+def open_webui(current: str, *said_there: tuple[str, dict[str, Any]], **chat: Any) -> list[dict[str, Any]]:
+    history = {"currentId": current, "messages": dict(said_there)}
+    return [{"id": "7", "title": "Gate", "chat": {"title": "Gate", "history": history, "messages": [], **chat}}]
+
+
+def test_of_an_open_webui_export_the_branch_on_its_page_is_read() -> None:
+    exported = open_webui(
+        "d",
+        message("a", None, "Is the gate open?"),
+        message("b", "a", "No.", "verey/Odile%20March@1.2"),
+        message("b2", "a", "Not yet.", "verey/Odile%20March@1.2"),
+        message("c", "b2", "When?"),
+        message("d", "c", "At six.", "verey/Odile%20March@1.2#Tom"),
+        params={"system": "It is dusk."},
+    )
+    found = events(exported, messages.READER)
+    assert said(found) == [
+        ("Tom", "Is the gate open?"), ("Odile March", "Not yet."), ("Tom", "When?"), ("Odile March", "At six."),
+    ]  # fmt: skip
+    assert [line.text for line in of_kind(found, Description)] == ["It is dusk."]
+    (left_out,) = of_kind(found, Unread)
+    assert "No." in left_out.text
+    assert "other tries" in left_out.reason
+
+
+def test_where_several_models_were_asked_all_have_answered() -> None:
+    exported = open_webui(
+        "c",
+        message("a", None, "Who are you?"),
+        message("b", "a", "Bastien.", "verey/Bastien", modelIdx=1),
+        message("c", "a", "Odile.", "verey/Odile", modelIdx=0),
+        message("x", "a", "Nobody.", "verey/Bastien", modelIdx=1),
+        message("y", "a", "The carter.", "verey/Bastien", modelIdx=1),
+    )
+    assert said(events(exported, messages.READER)) == [
+        ("Tom", "Who are you?"), ("Odile", "Odile."), ("Bastien", "The carter."),
+    ]  # fmt: skip
+
+
+def test_a_tree_that_runs_in_a_circle_ends() -> None:
+    circle = open_webui("a", message("a", "b", "One."), message("b", "a", "Two.", "verey/Odile"))
+    assert said(events(circle, messages.READER)) == [("Odile", "Two."), ("Tom", "One.")]
+
+
+TREE_VALUES = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.text(max_size=2), max_size=2)
+
+
+@given(
+    tree=st.dictionaries(
+        st.sampled_from("abcd"),
+        st.dictionaries(
+            st.sampled_from(["parentId", "role", "content", "model", "modelIdx", "user"]),
+            TREE_VALUES | st.sampled_from(["a", "b", "c", "user", "assistant", "x/Y@1"]),
+        )
+        | TREE_VALUES,
+    ),
+    current=TREE_VALUES | st.sampled_from("abcd"),
+)
+def test_any_tree_is_read_to_its_end(tree: dict[str, Any], current: Any) -> None:
+    content = [{"chat": {"history": {"currentId": current, "messages": tree}}}]
+    assert all(speech.text for speech in of_kind(events(content, messages.READER), Speech))

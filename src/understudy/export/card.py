@@ -9,6 +9,7 @@ knows too, and what the story has beyond it is added.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from understudy.wording import tie_sentence
 __all__ = ["NAMESPACE", "card_at"]
 
 NAMESPACE = "understudy"
+NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\\/:*?"<>|]')
 EXTENSION_VERSION = 1
 TYPICAL, TYPICAL_OF, LONGEST_TYPICAL = 3, 400, 160  # own lines in a description, out of how many, of what length
 JOIN = {"en": ", ", "ja": "、", "zh": "、"}
@@ -64,7 +66,10 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
     entries = _people_entries(situation)
     if entries or persona.lore:
         lore = [entry_document(entry, number) for number, entry in enumerate(persona.lore, len(entries))]
-        data["character_book"] = {**book_document(persona.lore, title), "entries": [*entries, *lore]}
+        data["character_book"] = {
+            **book_document(persona.lore, _book_name(persona, title)),
+            "entries": [*entries, *lore],
+        }
     card = Card({"spec": "chara_card_v2", "spec_version": "2.0", "data": data}, 2)
     return in_version(card, version or 3)
 
@@ -100,7 +105,7 @@ def _extended(original: Card, situation: Situation, title: str) -> Card:
     lore = [entry_document(entry, len(card.book) + number) for number, entry in enumerate(persona.lore[own_entries:])]
     if added := [*_people_entries(situation, len(card.book) + len(lore)), *lore]:
         book = data.get("character_book")
-        base_book = book if isinstance(book, dict) else {"name": title, "extensions": {}}
+        base_book = book if isinstance(book, dict) else {"name": _book_name(persona, title), "extensions": {}}
         data["character_book"] = {**base_book, "entries": [*card.book, *added]}
     return Card({**card.document, "data": data}, card.version)
 
@@ -135,6 +140,11 @@ def _unsaid(persona: Persona) -> Iterator[str]:
     for attribute, values in persona.attributes.items():
         if missing := [value for value in values if value not in profile_text]:
             yield f"{attribute}: {JOIN.get(persona.language, ', ').join(missing)}"
+
+
+def _book_name(persona: Persona, title: str) -> str:
+    """What a program keeps the lorebook as: a file by its name, in the place of any other of that name."""
+    return NOT_IN_FILE_NAMES.sub("", f"{persona.name} {persona.moment.dotted} ({title})")
 
 
 def _notes(persona: Persona, title: str) -> str:

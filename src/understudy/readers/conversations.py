@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
@@ -73,12 +73,17 @@ def parse_message(message: Any) -> RoleMessage | None:
     return RoleMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
 
 
-def conversation_events(source: SourceFile, key: str) -> Iterator[Event]:
-    """The stream of events of a file of conversations, whose messages each have in a list under `key`."""
+def conversation_events(
+    source: SourceFile, key: str, prepare: Callable[[Any], Any] = lambda record: record
+) -> Iterator[Event]:
+    """The stream of events of a file of conversations, whose messages each have in a list under `key`.
+
+    `prepare` makes such a record of one that has them in another way.
+    """
     yield Opening()
     reading = _ConversationReading(source, key)
     for location, record in json_records(source):
-        yield from reading.record(source.at(location.line), record)
+        yield from reading.record(source.at(location.line), prepare(record))
 
 
 class _ConversationReading:

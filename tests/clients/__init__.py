@@ -1,0 +1,1 @@
+"""Real chat programs before a real server; each test skips where its program is not installed."""
