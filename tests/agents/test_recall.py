@@ -35,7 +35,7 @@ def heard_by(who: str, at: str, facing: str, message: str) -> tuple[Situation, l
 
 def test_somebody_is_meant_by_any_of_their_names() -> None:
     recalled = recall().recall(*heard_by("Zita", "3.4.4", "Haake", "Do you trust the Prior?"))
-    assert "I love Casimir Ould, and there is little I would not do for them." in recalled.facts
+    assert "I love Casimir Ould with all my heart." in recalled.facts
     assert any("I trust the Prior" in exchange.said for exchange in recalled.own)
     assert not any("I do not trust the Prior" in exchange.said for exchange in recalled.own), "she has changed her mind"
 

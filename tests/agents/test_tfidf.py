@@ -105,7 +105,7 @@ def test_without_a_match_the_profile_answers() -> None:
 def test_asked_about_the_one_faced_it_says_what_it_feels(message: str) -> None:
     given = situation(profile=("I am a pilot.",), relations=(tie("Ruy", "enemy"), *LOVES), faced="Ines")
     reply = TfIdfAgent().reply(given, hearing(message))
-    assert reply.text == "I love Ines, and there is little I would not do for them."
+    assert reply.text == "I love Ines with all my heart."
     assert reply.evidence[0].kind == "relation"
 
 

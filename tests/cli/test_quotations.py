@@ -66,7 +66,7 @@ def test_a_decision_is_used_when_the_source_is_read_and_can_be_taken_back(
         (2, None, None),
     ]
     result = run("quotations", novel, "--set", "1", "Marguerite's Aunt", "--not-speech", "2")
-    assert "'Marguerite's Aunt' is nobody in the list yet" in result.stderr
+    assert "Nobody in it is called 'Marguerite's Aunt'" in result.stderr and "--undo" in result.stderr
     assert "0 undecided, 2 decided" in result.stdout
     said = speakers(novel)
     assert said["Marguerite will hear of this before the week is out, and then we shall see who was wrong."] == (
@@ -79,10 +79,20 @@ def test_a_decision_is_used_when_the_source_is_read_and_can_be_taken_back(
     assert "no. " in run("quotations", tmp_path / "novel.story", "--all").stdout
 
 
-def test_a_bound_lists_more(document: Document, novel: Path) -> None:
+def test_a_bound_lists_more_for_once(run: Run, document: Document, novel: Path) -> None:
     assert len(document("quotations", novel)["quotations"]) == 2
     assert len(document("quotations", novel, "--bound", "0.95")["quotations"]) == 4
-    assert len(document("quotations", novel)["quotations"]) == 4  # the bound is kept with the list
+    later = document("quotations", novel)
+    assert [entry["number"] for entry in later["quotations"]] == [
+        3,
+        4,
+    ]  # that was for once; numbers stay what they were
+    assert later["bound"] == 0.6
+    assert "2 surer ones" in run("quotations", novel).stdout
+    run("quotations", novel, "--set", "1", "Bastien")
+    assert [entry["number"] for entry in document("quotations", novel)["quotations"]] == [1, 3, 4]
+    run("read", novel, "-o", novel.with_suffix(".story"))
+    assert [entry["number"] for entry in document("quotations", novel)["quotations"]] == [1, 2, 3]
 
 
 def test_a_decision_whose_quotation_is_gone_is_kept_and_reported(run: Run, document: Document, novel: Path) -> None:
@@ -131,3 +141,48 @@ def test_one_after_the_other_on_a_terminal(run: Run, novel: Path, monkeypatch: p
         True,
     ]
     assert read_corrections(corrections.path) == deciding.corrections
+
+
+def test_somebody_of_the_cast_is_not_called_new(run: Run, novel: Path) -> None:
+    assert "Nobody" not in run("quotations", novel, "--set", "1", "Bastien").stderr
+    slip = run("quotations", novel, "--set", "1", "Bastian").stderr
+    assert "did you mean 'Bastien'" in slip
+
+
+DUOLOGUE = """CHAPTER I
+
+Odile had looked for it in every room of the house, and at last in the street, where Bastien stood.
+
+"You sold the piano," said Odile.
+
+"I sold the noise of it, and nobody will say that I was wrong," said Bastien.
+
+"They will hear of this before the week is out, and then we shall see," said Odile.
+
+"Let them hear," said Bastien.
+"""
+
+
+def test_who_has_no_line_left_is_in_no_scene(tmp_path: Path) -> None:
+    """Who was taken to answer was taken to be spoken to as well."""
+    novel = tmp_path / "duologue.txt"
+    novel.write_text(DUOLOGUE)
+    assert [set(scene.present) for scene in read(novel).scenes()] == [{"Odile", "Bastien"}]
+    answers = ("I sold the noise of it, and nobody will say that I was wrong,", "Let them hear,")
+    decided = (f'[[quotation]]\nquote = "{answer}"\nspeaker = "Marguerite"\n' for answer in answers)
+    novel.with_suffix(".quotations.toml").write_text("\n".join(decided))
+    assert [set(scene.present) for scene in read(novel).scenes()] == [{"Odile", "Marguerite"}]
+
+
+def test_nobody_is_merged_with_themselves(run: Run, novel: Path) -> None:
+    assert "one person already" in run("quotations", novel, "--merge", "Odile", "Odile", status=1).stderr
+
+
+def test_people_are_merged_and_split(run: Run, novel: Path) -> None:
+    assert {line.speaker for scene in read(novel).scenes() for line in scene.lines} >= {"Odile", "Bastien"}
+    run("quotations", novel, "--merge", "Bastien", "Odile")
+    assert "Bastien" not in {member.character.name for member in read(novel).cast()}
+    assert "Bastien" in read(novel).character("Odile").aliases
+    run("quotations", novel, "--split", "Odile", "Bastien")
+    assert {line.speaker for scene in read(novel).scenes() for line in scene.lines} >= {"Odile", "Bastien"}
+    assert "did you mean 'Odile'" in run("quotations", novel, "--merge", "Odil", "Bastien", status=1).stderr

@@ -213,3 +213,13 @@ def test_reading_again_keeps_what_was_decided(document: Document, run: Run, monk
     run("read", "talk.txt", "-o", "talk.story", "--force")
     assert Story.open(Path("talk.story")).relations(of="Odile"), "what was found before is used until then"
     assert document("persona", "talk.story", "Odile")["relations"]
+
+
+def test_what_was_not_read_adds_up_where_it_is_part_of_a_line(run: Run, tmp_path: Path) -> None:
+    """A tag behind a speech is unread, though its line is not; every figure says what it counts."""
+    path = tmp_path / "tavern.ink"
+    path.write_text("VAR met = 0\n// A note.\n== tavern\nElias: Good evening. # quiet\nMara: Who are you?\n-> END\n")
+    shown = run("read", path, "-o", tmp_path / "x.story", "--no-people").stdout
+    assert "Source lines, by what they became" in shown
+    assert "Not read, and why (4 pieces; 3 whole source lines)" in shown
+    assert "1 scene with 2 spoken lines and 0 descriptions" in shown

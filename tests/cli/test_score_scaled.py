@@ -203,7 +203,7 @@ def test_without_the_extra_its_name_is_told(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, lacking, None)
     told = run("score", source, *asked, "--engine", "daft", "-o", "out", status=1).stderr
-    assert "pip install 'understudy[scale]'" in told
+    assert "pip install '.[scale]'" in told
 
 
 def partials(folder: Path) -> Iterator[int]:

@@ -113,7 +113,7 @@ def test_without_the_extra_it_says_which_one(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 1 and "pip install 'understudy[serve]'" in done.stderr
+    assert done.returncode == 1 and "pip install '.[serve]'" in done.stderr
 
 
 def test_keys_are_read_from_files(

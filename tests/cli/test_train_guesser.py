@@ -211,4 +211,4 @@ def test_shows_are_chosen_by_name(run: Run, document: Document, data: Path, base
 
 def test_the_extra_that_is_missing_is_named(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert "understudy[train]" in run("train", "guesser", "--data", data, "--out", "who", status=1).stderr
+    assert ".[train]" in run("train", "guesser", "--data", data, "--out", "who", status=1).stderr

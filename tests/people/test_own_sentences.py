@@ -28,3 +28,15 @@ def test_each_sentence_once_and_in_order() -> None:
 def test_japanese_and_chinese() -> None:
     assert profile_sentences(["私は船乗りです。"], "ja") == ["私は船乗りです"]
     assert profile_sentences(["我在港口工作。"], "zh") == ["我在港口工作"]
+
+
+@pytest.mark.parametrize(
+    ("turn", "sentences"),
+    [
+        ("Well, I work at the shipyard and I have two dogs!", ["I work at the shipyard", "I have two dogs"]),
+        ("I live in Oslo, I like tea but I hate rain.", ["I live in Oslo", "I like tea", "I hate rain"]),
+        ("I love the house and the yard so well.", ["I love the house and the yard so well"]),
+    ],
+)
+def test_what_is_joined_is_kept_apart_and_no_word_is_lost(turn: str, sentences: list[str]) -> None:
+    assert profile_sentences([turn]) == sentences

@@ -62,7 +62,7 @@ ROUTE = Route(
 )
 MAIN_CAST = 8
 LONGEST = 200  # characters of a line that is shown
-WRITING = ("pip install 'understudy[local]'", "understudy models pull smollm2")
+WRITING = ("pip install '.[local]'", "understudy models pull smollm2")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from understudy.cli.show import print_json, screen, table
 __all__ = ["models"]
 
 Row = dict[str, Any]
-MISSING = "needs pip install 'understudy[local]'"
+MISSING = "needs pip install '.[local]'"
 
 
 @click.group(invoke_without_command=True, short_help="List language models; fetch and remove those that run here.")
@@ -79,7 +79,7 @@ def pull(name: str, as_json: bool) -> None:
         return
     click.echo(f"{name} is in {path} ({path.stat().st_size // 1_000_000} MB).")
     if find_spec("xllamacpp") is None:
-        click.echo("To talk with it: pip install 'understudy[local]'")
+        click.echo("To talk with it: pip install '.[local]'")
         return
     click.echo(f"Talk with it: understudy chat demo Zita --agent local:{name}")
 

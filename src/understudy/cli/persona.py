@@ -35,7 +35,7 @@ from understudy.persona import FoundSentence, felt_towards
 from understudy.spoiler_free import courses_so_far, most_changed
 from understudy.story import Relation, Scene, Schema
 from understudy.storyfile import Story
-from understudy.wording import tie_sentence
+from understudy.wording import attribute_label, tie_sentence
 
 __all__ = ["persona"]
 
@@ -92,7 +92,9 @@ def _show(out: Screen, story: Story, situation: Situation, last: int | None) -> 
             out.print(indented(_marked_found(sentence, who.found.get(sentence))))
     if who.attributes:
         out.print(heading("\nAttributes"))
-        out.print(indented(grid([(name, ", ".join(values)) for name, values in who.attributes.items()])))
+        out.print(
+            indented(grid([(attribute_label(name), ", ".join(values)) for name, values in who.attributes.items()]))
+        )
     if who.relations:
         out.print(heading("\nTies"))
         rows = [(tie.to, _tie(tie), tie.since.dotted, _tie_sentence(tie, who.language)) for tie in who.relations]

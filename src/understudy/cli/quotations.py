@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from understudy.errors import InputError
 from understudy.readers import embedded
 from understudy.readers.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
 from understudy.readers.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
-from understudy.readers.prose.speaker_decisions import set_not_speech, set_speaker, undo
+from understudy.readers.prose.speaker_decisions import merge_people, set_not_speech, set_speaker, split_people, undo
 from understudy.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
@@ -34,13 +35,20 @@ LISTED_NAMES = 40
 @click.argument("what", metavar="STORY_OR_SOURCE")
 @click.option("--set", "decided", nargs=2, metavar="NUMBER NAME", multiple=True, help="NAME says it; may be repeated.")
 @click.option("--not-speech", "unspoken", metavar="NUMBER", multiple=True, help="Nobody says it; may be repeated.")
+@click.option("--merge", "merged", nargs=2, metavar="NAME INTO", multiple=True, help="Two names are one person's.")
+@click.option(
+    "--split", "split", nargs=2, metavar="NAME ALIAS", multiple=True, help="ALIAS is somebody else than NAME."
+)
 @click.option("--undo", "take_back", is_flag=True, help="Take back the last decision.")
-@click.option("--bound", type=click.FloatRange(0, 1), help="List what is less sure than this (default: 0.6).")
+@click.option(
+    "--bound", type=click.FloatRange(0, 1), help="List what is less sure than this, this time (default: 0.6)."
+)
 @click.option("--ask", "model", metavar="MODEL", help="Ask a language model: llm, llm:NAME, local:NAME, or a URL.")
 @click.option("--all", "show_all", is_flag=True, help="List what is decided as well.")
 @json_option
 def quotations(
-    what: str, decided: tuple[tuple[str, str], ...], unspoken: tuple[str, ...], take_back: bool, bound: float | None,
+    what: str, decided: tuple[tuple[str, str], ...], unspoken: tuple[str, ...], merged: tuple[tuple[str, str], ...],
+    split: tuple[tuple[str, str], ...], take_back: bool, bound: float | None,
     model: str | None, show_all: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Decide who says what in a novel, where that is doubtful.
@@ -50,13 +58,16 @@ def quotations(
     is used whenever the source is read: read a story file anew after deciding.
 
     On a terminal, one quotation after the other is asked. With options nothing is asked: quotations are decided by
-    their number in the list, or their id.
+    their number in the list, or their id. People who were taken for one, or one for two, are put right with --split
+    and --merge, and each takes back the other.
 
     \b
     Examples:
         understudy quotations emma.txt
         understudy quotations emma.txt --set 12 "Mr. Knightley"
         understudy quotations emma.txt --not-speech 14
+        understudy quotations emma.txt --merge Isabella "Mrs. John Knightley"
+        understudy quotations emma.txt --split "Mr. Weston" "Kings Weston"
         understudy quotations emma.txt --undo
         understudy quotations emma.epub --bound 0.9 --json
         understudy quotations emma.txt --ask llm
@@ -79,28 +90,47 @@ def quotations(
         steps.append(lambda file, of=number: set_not_speech(file, of))  # type: ignore[misc]
     if model is not None:
         corrections = _ask(corrections, story or read_showing(what), model)
-    if not steps and model is None and not as_json and sys.stdin is not None and sys.stdin.isatty():
-        Deciding(screen(), corrections).run()
+    is_asked = bool(steps or merged or split or as_json) or model is not None
+    if not is_asked and sys.stdin is not None and sys.stdin.isatty():
+        Deciding(screen(), corrections, bound).run()
         return
-    _note_new_people(corrections, [name for _, name in decided])
+    unlisted = _not_listed(corrections, [name for _, name in decided])
+    if unlisted or merged or split:
+        story = story or (Story.open(Path(what)) if is_story else read_showing(what))
+        people = _owners(story)
+        _note_new_people(unlisted, people)
+        for who, into in merged:
+            steps.append(partial(merge_people, who=_known(who, people), into=_known(into, people)))
+        for who, alias in split:
+            steps.append(partial(split_people, who=_known(who, people), alias=alias))
     for step in steps:
         corrections = step(corrections)
     if steps:
         write_corrections(corrections)
+    if (merged or split) and not is_story:
+        lists = DoubtfulQuotations(bound)
+        read_showing(what, quotations=lists)
+        lists.write()
+        corrections = read_corrections(path)
     if as_json:
-        print_json(quotations_document(corrections))
+        print_json(quotations_document(corrections, bound))
     else:
-        _print_entries(corrections, show_all)
+        _print_entries(corrections, show_all, bound)
+
+
+def _owners(story: Story) -> dict[str, str]:
+    """The story's own name of whoever goes by a name, folded; names of several people are left out."""
+    owners: dict[str, set[str]] = {}
+    for member in story.cast():
+        for name in (member.character.name, *member.character.aliases):
+            owners.setdefault(fold(name), set()).add(member.character.name)
+    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
     from understudy.readers.prose.speaker_proposals import SpeakerAsker
 
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    names = {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
+    names = _owners(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
     asker = SpeakerAsker(_backend(model))
     before = sum(entry.proposal is not None for entry in corrections.entries)
@@ -135,28 +165,47 @@ def _backend(spec: str) -> Backend:
     return open_llm(name or None) if kind == "llm" else open_llm(spec)
 
 
-def _note_new_people(corrections: Corrections, names: list[str]) -> None:
-    """A slip of the pen would make somebody new: it is said who is."""
+def _not_listed(corrections: Corrections, names: list[str]) -> list[str]:
+    """Those of the names that nobody in the list has."""
     known = {name for entry in corrections.entries for name in (entry.guess, entry.decision.speaker) if name}
     known |= {name for entry in corrections.entries for name, _ in entry.candidates}
-    for name in dict.fromkeys(names):
-        if fold(name) not in map(fold, known):
-            meant = did_you_mean(name, known)
-            click.echo(f"'{clean(name)}' is nobody in the list yet{meant}: taken as written.", err=True)
+    folded = set(map(fold, known))
+    return [name for name in dict.fromkeys(names) if fold(name) not in folded]
 
 
-def _print_entries(corrections: Corrections, show_all: bool) -> None:
+def _note_new_people(names: list[str], people: Mapping[str, str]) -> None:
+    """A slip of the pen would make somebody new: it is said who is."""
+    for name in names:
+        if fold(name) not in people:
+            meant = did_you_mean(name, people.values())
+            click.echo(
+                f"Nobody in it is called '{clean(name)}'{meant}. It is used as written: from the next reading on "
+                "somebody new says that. --undo takes it back.",
+                err=True,
+            )
+
+
+def _known(name: str, people: Mapping[str, str]) -> str:
+    """The story's own name of somebody who is there."""
+    if (owner := people.get(fold(name))) is None:
+        raise InputError(f"nobody in it is called '{name}'{did_you_mean(name, people.values())}: see `understudy cast`")
+    return owner
+
+
+def _print_entries(corrections: Corrections, show_all: bool, bound: float | None = None) -> None:
     columns: list[Column] = [("no.", {"no_wrap": True}), "quotation", "guess", ("sure", {"no_wrap": True}), "decision"]
+    undecided = corrections.undecided(bound)
     rows = [
         [str(number), short(entry.quote, LONGEST), entry.guess or "nobody", f"{entry.confidence:.2f}", _decision(entry)]
         for number, entry in enumerate(corrections.entries, 1)
-        if show_all or not entry.decision.is_made
+        if entry in undecided or (show_all and entry.decision.is_made)
     ]
     if rows:
         print_table(screen(), columns, rows, indent=0)
     decided = sum(entry.decision.is_made for entry in corrections.entries)
-    open_ = len(corrections.entries) - decided
-    click.echo(f"{open_:,} undecided, {decided:,} decided, in {corrections.path}.")
+    surer = len(corrections.entries) - decided - len(undecided)
+    more = f" ({surer:,} surer ones are listed too: --bound shows them)" if surer else ""
+    click.echo(f"{len(undecided):,} undecided, {decided:,} decided, in {corrections.path}{more}.")
 
 
 def _decision(entry: QuotationEntry) -> str:

@@ -20,14 +20,15 @@ MOST_PEOPLE = 6
 class Deciding:
     """Asks about undecided quotations, one after the other; each decision is written at once."""
 
-    def __init__(self, out: Screen, corrections: Corrections) -> None:
+    def __init__(self, out: Screen, corrections: Corrections, bound: float | None = None) -> None:
         self.out, self.corrections = out, corrections
+        self._bound = corrections.bound if bound is None else bound
 
     def run(self) -> None:
         index, decided = 0, 0
         while index < len(self.corrections.entries):
             entry = self.corrections.entries[index]
-            if entry.decision.is_made:
+            if entry.decision.is_made or entry.confidence >= self._bound:
                 index += 1
                 continue
             self._show(entry, index + 1)

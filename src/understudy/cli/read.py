@@ -175,7 +175,8 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     if len(rows) > 1:
         rows.append(("all", "", *(f"{n:,}" for n in totals)))
     columns: list[Column] = ["file", ("form", {"no_wrap": True})]
-    columns += [(head, NUMBERS) for head in ("lines", "descr.", "headings", "unread")]
+    columns += [(head, NUMBERS) for head in ("dialogue", "descr.", "headings", "unread")]
+    out.print(heading("Source lines, by what they became"))
     out.print(table(columns, rows))
     out.print()
     added = " + ".join(f"{n:,}" for n in totals)
@@ -188,11 +189,19 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     _show_unread(out, story, unread)
     _show_cast(out, story)
     scenes, lines = story.count()
+    spoken = sum(member.lines for member in story.cast())
     out.print()
     note = " (choose another place with -o)" if named else ""
-    size = f"{scenes:,} {'scene' if scenes == 1 else 'scenes'} and {lines:,} {'line' if lines == 1 else 'lines'}"
+    size = (
+        f"{_counted(scenes, 'scene')} with {_counted(spoken, 'spoken line')} "
+        f"and {_counted(lines - spoken, 'description')}"
+    )
     out.print(f"'{clean(story.title)}', {size}, is in {into}{note}.", soft_wrap=True)
     out.print(f"Next: understudy cast {into}", soft_wrap=True)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _show_parts(out: Screen, story: Story) -> None:
@@ -220,7 +229,9 @@ def _show_unread(out: Screen, story: Story, unread: int | None) -> None:
     if not reasons:
         return
     out.print()
-    out.print(heading("Not read, and why"))
+    pieces, units = sum(reasons.values()), sum(file.unread for file in story.files())
+    size = "" if pieces == units else f" ({_counted(pieces, 'piece')}; {_counted(units, 'whole source line')})"
+    out.print(heading(f"Not read, and why{size}"))
     for reason, number in reasons.most_common():
         out.print(indented(f"{number:,} x {clean(reason)}"))
     if unread is None:
@@ -234,5 +245,5 @@ def _show_cast(out: Screen, story: Story) -> None:
     main = ", ".join(f"{member.character.name} ({member.lines:,})" for member in cast[:MAIN_CAST])
     more = f" and {len(cast) - MAIN_CAST:,} more" if len(cast) > MAIN_CAST else ""
     out.print()
-    out.print(heading(f"Cast of {len(cast):,}"))
+    out.print(heading(f"Cast of {len(cast):,}, with what each says"))
     out.print(indented(clean(main + more) or "nobody speaks"))

@@ -1,6 +1,9 @@
 """Who speaks, put right by the author: decisions about doubtful quotations, applied whenever the source is read.
 
     bound = 0.6                                   quotations less sure than this are listed
+    [[person]]                                    somebody of the cast, with names that were merged into this one
+    name = "Mrs. John Knightley"
+    aliases = ["Isabella"]
     [[quotation]]
     id = "5be21f03"
     file = "emma.txt"
@@ -34,6 +37,7 @@ from understudy.errors import InputError
 from understudy.quotations.prose import Attribution, Prose, Span
 from understudy.readers.prose.quotation_matching import QuotationContext, match_quotations
 from understudy.readers.source import SourceFile
+from understudy.story import Character
 from understudy.storyfile import DOUBTFUL, Story, is_story_file
 from understudy.storyfile.toml_file import quoted
 from understudy.storyfile.toml_tables import TableParser, TomlTable
@@ -56,7 +60,12 @@ ENTRY_KEYS = {
     "id", "file", "chapter", "span", "quote", "passage", "before", "after", "guess", "confidence", "candidates",
     "speaker", "not_speech", "proposed", "proposed_confidence", "by",
 }  # fmt: skip
-KEYS = {"": {"bound", "quotation", "undo"}, "quotation": ENTRY_KEYS, "undo": {"entries"}}
+KEYS = {
+    "": {"bound", "person", "quotation", "undo"},
+    "person": {"name", "aliases"},
+    "quotation": ENTRY_KEYS,
+    "undo": {"entries"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,13 @@ class Corrections:
     bound: float = DOUBTFUL
     entries: tuple[QuotationEntry, ...] = ()
     undo: tuple[tuple[tuple[str, SpeakerDecision], ...], ...] = ()
+    people: tuple[Character, ...] = ()
+    """Who is one person, and who is not, as the author says: declared as those of a cast.toml are."""
+
+    def undecided(self, bound: float | None = None) -> tuple[QuotationEntry, ...]:
+        """What is to be decided: the entries that are less sure than a bound, by default that of the file."""
+        bound = self.bound if bound is None else bound
+        return tuple(entry for entry in self.entries if not entry.decision.is_made and entry.confidence < bound)
 
     def of_file(self, file: str) -> tuple[QuotationEntry, ...]:
         """The entries of one source; one that names no file is of any."""
@@ -198,7 +214,17 @@ class _CorrectionsParser(TableParser):
         self.only_known("", self.document)
         entries = tuple(self._entry(table, line) for line, table in self.tables("quotation"))
         self.unique(entry.id for entry in entries)
-        return Corrections(self.path, self.share(self.document, "bound", 1, DOUBTFUL), entries, tuple(self._undo()))
+        bound = self.share(self.document, "bound", 1, DOUBTFUL)
+        people = tuple(self._person(table, line) for line, table in self.tables("person"))
+        return Corrections(self.path, bound, entries, tuple(self._undo()), people)
+
+    def _person(self, table: TomlTable, line: int) -> Character:
+        name, aliases = self.optional_text(table, "name", line), table.get("aliases", [])
+        if not name:
+            raise self.error("'name' is missing: say who it is", line)
+        if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
+            raise self.error(f"'aliases' is {quoted(aliases)}, not a list of names", line)
+        return Character(name, tuple(aliases))
 
     def _entry(self, table: TomlTable, line: int) -> QuotationEntry:
         quote = self.optional_text(table, "quote", line)

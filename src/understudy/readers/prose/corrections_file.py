@@ -80,13 +80,16 @@ def write_doubtful(
 def doubtful_quotations(
     old: Corrections, prose: Prose, attributions: Sequence[Attribution], bound: float | None = None, file: str = ""
 ) -> Corrections:
-    """What is listed after a reading: what is doubtful now, and every decision there was."""
+    """What is listed after a reading: what is doubtful now, and every decision there was.
+
+    Another bound is of this listing alone: the next one goes by that of the file again.
+    """
     bound = old.bound if bound is None else bound
     matched = old.matched(prose, file)
     earlier = {index: entry for entry in old.entries if (index := matched.get(entry.id)) is not None}
     ids = {entry.id for entry in old.entries}
     wanted = {index for index, entry in earlier.items() if entry.decision.is_made or entry.proposal}
-    doubtful = [index for index, attribution in enumerate(attributions) if attribution.confidence < bound]
+    doubtful = [index for index, attribution in enumerate(attributions) if _listed(attribution.confidence) < bound]
     wanted.update(sorted(doubtful, key=lambda index: attributions[index].confidence)[:MOST_LISTED])
     listed = [_entry(prose, index, attributions[index], file, earlier.get(index), ids) for index in sorted(wanted)]
     others = [entry for entry in old.entries if file and entry.file not in ("", file)]
@@ -94,7 +97,7 @@ def doubtful_quotations(
     entries = sorted((*listed, *others, *gone), key=lambda entry: (entry.file, entry.context.span))
     kept = {entry.id for entry in entries}
     undo = (tuple(item for item in step if item[0] in kept) for step in old.undo)
-    return Corrections(old.path, bound, tuple(entries), tuple(step for step in undo if step))
+    return replace(old, entries=tuple(entries), undo=tuple(step for step in undo if step))
 
 
 def _entry(
@@ -110,12 +113,17 @@ def _entry(
         context,
         ".".join(map(str, prose.chapters[chapter].numbers)) if chapter >= 0 else "",
         attribution.speaker or "",
-        round(attribution.confidence, 3),
+        _listed(attribution.confidence),
         tuple((name, round(share, 3)) for name, share in attribution.candidates[:MOST_CANDIDATES]),
         passage,
         file,
     )
     return entry if earlier is None else replace(entry, decision=earlier.decision, proposal=earlier.proposal)
+
+
+def _listed(confidence: float) -> float:
+    """As it stands in the file."""
+    return round(confidence, 3)
 
 
 def _new_id(file: str, quote: str, ids: set[str]) -> str:
@@ -136,6 +144,8 @@ def write_corrections(corrections: Corrections) -> None:
 
 def render_corrections(corrections: Corrections) -> str:
     lines = [HEADER, f"bound = {corrections.bound:g}"]
+    for person in corrections.people:
+        lines += ["", "[[person]]", f"name = {toml_value(person.name)}", f"aliases = {toml_value([*person.aliases])}"]
     for step in corrections.undo:
         lines += ["", "[[undo]]", f"entries = [{', '.join(_step(id_, decision) for id_, decision in step)}]"]
     for entry in corrections.entries:
@@ -162,14 +172,19 @@ def _pairs(entry: QuotationEntry) -> Iterator[str]:
             yield f"{key} = {toml_value(value)}"
 
 
-def quotations_document(corrections: Corrections) -> dict[str, Any]:
-    """The list as a document, for `--json` and for pages."""
+def quotations_document(corrections: Corrections, bound: float | None = None) -> dict[str, Any]:
+    """The list as a document, for `--json` and for pages: what is decided, and less sure than a bound."""
+    bound = corrections.bound if bound is None else bound
     return {
         "file": str(corrections.path),
-        "bound": corrections.bound,
-        "undecided": sum(not entry.decision.is_made for entry in corrections.entries),
+        "bound": bound,
+        "undecided": len(corrections.undecided(bound)),
         "can_undo": bool(corrections.undo),
-        "quotations": [_entry_document(number, entry) for number, entry in enumerate(corrections.entries, 1)],
+        "quotations": [
+            _entry_document(number, entry)
+            for number, entry in enumerate(corrections.entries, 1)
+            if entry.decision.is_made or entry.confidence < bound
+        ],
     }
 
 

@@ -25,6 +25,7 @@ from understudy.quotations.prose import (
     Span,
 )
 from understudy.readers.casttoml import read_characters
+from understudy.readers.prose.corrections import quotations_file_of, read_corrections
 from understudy.readers.prose.declared import with_declared
 from understudy.readers.prose.levels import align_levels
 from understudy.readers.source import SourceFile
@@ -77,7 +78,7 @@ class Novel:
 
         whole = join_prose(list(self.parsed.values()))
         reach(PARSED, "Finding out who is in it")
-        cast = with_declared(find_cast(whole), _declared(sources[0]))
+        cast = with_declared(find_cast(whole), [*_declared(sources[0]), *_said_to_be(sources)])
         working_out(0.0)
         remaining = iter(attribute(whole, cast, progress=working_out))
         return cast, {
@@ -123,6 +124,12 @@ def join_prose(parts: Sequence[Prose]) -> Prose:
         quotations=tuple(quotations),
         paratexts=tuple(paratexts),
     )
+
+
+def _said_to_be(sources: Sequence[SourceFile]) -> list[Character]:
+    """The people that the author has merged or split, as the lists of quotations beside the sources have them."""
+    paths = dict.fromkeys(quotations_file_of(source.story_folder or source.path) for source in sources)
+    return [person for path in paths for person in read_corrections(path).people]
 
 
 def _declared(source: SourceFile) -> list[Character]:

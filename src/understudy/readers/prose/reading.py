@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from understudy.quotations.parsing import parse_prose
@@ -77,9 +78,36 @@ def _who_speaks(
     """(the cast, who says each quotation as corrected, decisions about what is in the text no more)."""
     cast, guessed = novel.speakers(source)
     attributions, gone = corrected(source, prose, guessed)
+    attributions = _without_the_silenced(cast, guessed, attributions)
     known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
     decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
     return (*cast, *map(NovelCharacter, decided)), attributions, gone
+
+
+def _without_the_silenced(
+    cast: Sequence[NovelCharacter], guessed: Sequence[Attribution], attributions: Sequence[Attribution]
+) -> list[Attribution]:
+    """Whoever has no line left, because others said all of theirs, was never spoken to either: those others were."""
+    speaking = {attribution.speaker for attribution in attributions}
+    narrators = {person.name for person in cast if person.is_narrator}
+    silenced: dict[str, set[str | None]] = {}
+    for before, after in zip(guessed, attributions):
+        if before.speaker is not None and before.speaker not in speaking | narrators:
+            silenced.setdefault(before.speaker, set()).add(after.speaker)
+    instead = {name: next(iter(others)) if len(others) == 1 else None for name, others in silenced.items()}
+    return [
+        replace(
+            attribution,
+            addressees=tuple(
+                dict.fromkeys(
+                    who
+                    for name in attribution.addressees
+                    if (who := instead.get(name, name)) is not None and who != attribution.speaker
+                )
+            ),
+        )
+        for attribution in attributions
+    ]
 
 
 def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event]) -> Iterator[Event]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from understudy.errors import InputError
 from understudy.readers.prose.corrections import Corrections, QuotationEntry, SpeakerDecision
+from understudy.story import Character
 from understudy.text import did_you_mean
 
-__all__ = ["entry_named", "set_not_speech", "set_speaker", "undo"]
+__all__ = ["entry_named", "merge_people", "set_not_speech", "set_speaker", "split_people", "undo"]
 
 UNDO_STEPS = 50
 LONGEST_NAME = 100
@@ -34,6 +35,28 @@ def undo(corrections: Corrections) -> Corrections:
     before = dict(corrections.undo[-1])
     entries = (replace(entry, decision=before.get(entry.id, entry.decision)) for entry in corrections.entries)
     return replace(corrections, entries=tuple(entries), undo=corrections.undo[:-1])
+
+
+def merge_people(corrections: Corrections, who: str, into: str) -> Corrections:
+    """Two names of one person: from the next reading on all that `who` says is said by `into`."""
+    if who == into:
+        raise InputError(f"'{who}' is one person already: name two")
+    own = _person(corrections, into)
+    aliases = dict.fromkeys((*own.aliases, who, *_person(corrections, who).aliases))
+    others = [person for person in corrections.people if person.name not in (who, into)]
+    return replace(corrections, people=(*others, Character(into, tuple(name for name in aliases if name != into))))
+
+
+def split_people(corrections: Corrections, who: str, alias: str) -> Corrections:
+    """A name that is not `who`'s: from the next reading on it is somebody of its own."""
+    own = _person(corrections, who)
+    kept = Character(who, tuple(name for name in own.aliases if name != alias))
+    others = [person for person in corrections.people if person.name not in (who, alias)]
+    return replace(corrections, people=(*others, kept, _person(corrections, alias)))
+
+
+def _person(corrections: Corrections, name: str) -> Character:
+    return next((person for person in corrections.people if person.name == name), Character(name))
 
 
 def entry_named(corrections: Corrections, name: str) -> QuotationEntry:

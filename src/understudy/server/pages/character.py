@@ -34,7 +34,7 @@ from understudy.server.pages.timeline import TimelineSlider, requested_moment, s
 from understudy.server.problems import Refused
 from understudy.story import Fact, Finding, Line, Moment, holding_at
 from understudy.storyfile import Story
-from understudy.wording import about_other
+from understudy.wording import about_other, attribute_label
 
 __all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 
@@ -245,7 +245,7 @@ def dated_attributes(story: Story, persona: Persona) -> list[KnownFact]:
     dated = {fact.attribute: fact for fact in _witnessed_facts(story, persona, persona.name)}
     return [
         KnownFact(
-            name,
+            attribute_label(name),
             tuple(map(names.in_text, values)),
             dated[name].since if name in dated else None,
             dated[name].found if name in dated else None,

@@ -65,11 +65,10 @@ def slider_at(story: Story, moment: Moment) -> TimelineSlider:
     titles = {stop.moment.numbers: stop.title for stop in stops if stop.title}
     before = [stop for stop in scenes if stop.reached]
     begun = {_chapter(stop.moment) for stop in scenes if Moment(_chapter(stop.moment) or (0,)) <= moment}
-    current = next((scene.moment for scene in reversed(scenes) if scene.moment <= moment), moment)
     return TimelineSlider(
         at=moment.dotted,
         name=moment_name(moment),
-        title=_title(titles, current if not moment.is_end else moment),
+        title=_title(titles, moment),
         setting=before[-1].setting if before else "",
         position=_position(scenes, moment, {scene: lines for scene, _, lines in story.outline()}),
         stops=(
