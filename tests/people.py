@@ -35,6 +35,9 @@ class ListPast:
     def thoughts(self) -> Sequence[Line]:
         return ()
 
+    def company(self, moment: Moment) -> frozenset[str]:
+        return frozenset(name for scene in self.scenes() if moment.within(scene.moment) for name in scene.present)
+
 
 def exchanges(who: str, *told: tuple[str | None, str, str]) -> list[Exchange]:
     """(who spoke, what they said, what was answered), one scene each."""

@@ -51,6 +51,9 @@ class Told:
     def thoughts(self) -> Sequence[Line]:
         return ()
 
+    def company(self, moment: Moment) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
+
 
 def scene(number: int, *lines: tuple[str | None, str]) -> Scene:
     told = tuple(Line(Moment((1, number, n), LEVELS), who, text) for n, (who, text) in enumerate(lines, 1))

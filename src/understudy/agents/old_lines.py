@@ -20,6 +20,7 @@ from itertools import chain
 
 import numpy as np
 
+from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import (
     content,
     heard_turns,
@@ -150,7 +151,7 @@ def _own_lines(
     if not memory.exchanges:
         return
     vector = cached.encode([message])[0]
-    language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
+    language = situation.persona.language
     query = content(heard_words(situation.persona, message), language)
     ranked = memory.ranked_for(query)
     exchanges = [memory.exchanges[index] for index in ranked.places]
@@ -162,9 +163,12 @@ def _own_lines(
     named = _pattern(people)
     ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
     beside = (*ties, *memory_evidence(memory, vector, query, message))
+    addressing = Addressing(situation)
     for index in order:
         exchange = exchanges[index]
         text = plain_line(exchange.said.text)
+        if not addressing.has_subject(exchange, message):
+            continue
         if not text or _only_repeats(text, message, language):
             continue
         source = "exchange" if exchange.approved is None else "approved"
@@ -172,7 +176,7 @@ def _own_lines(
         evidence = (taken_from(exchange, shared_content(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
         own = float(bearing[index])
-        if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
+        if SECOND_PERSON.search(text) and not addressing.is_for_faced(exchange):
             own -= TO_ANOTHER
         about = NAMED if named is not None and named.search(text) else 0.0
         too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0
