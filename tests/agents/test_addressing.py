@@ -24,6 +24,11 @@ aliases = ["Moor", "the Moor"]
 name = "Rodric"
 [[character]]
 name = "Dina"
+[[relation]]
+of = "Ivo"
+to = "Dina"
+kind = "spouse"
+from = "1"
 [[fact]]
 who = "Captain Moor"
 attribute = "gender"
@@ -43,6 +48,10 @@ RODRIC: What of the rain?
 IVO: It falls on the just. Give me that lantern.
 RODRIC: And the lamp?
 IVO: Good oil is dear this year.
+RODRIC: So it is.
+IVO: I must look to my wife.
+RODRIC: Bring her.
+IVO: Bid the porter wait.
 ## scene 2: The fort
 Present: Ivo, Captain Moor, Dina
 MOOR: Is the gate shut, ancient?
@@ -85,6 +94,9 @@ def said(situation: Situation, words: str) -> Exchange:
         ("Dina", "Sweet Rodric", "calls somebody else"),
         (None, "Sweet Rodric", "calls somebody else"),
         ("Captain Moor", "Give me that lantern", "to somebody else"),
+        ("Dina", "my wife", "behind the back"),
+        ("Rodric", "my wife", ""),
+        ("Captain Moor", "Bid the porter", "to somebody else"),
         ("Captain Moor", "your key to the porter", "calls somebody else"),
         ("Captain Moor", "Moor knows my heart", "as of somebody else"),
         ("Captain Moor", "He drinks.", "behind the back"),

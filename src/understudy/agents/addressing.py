@@ -57,11 +57,15 @@ FILLER = re.compile(
 SECOND_PERSON = re.compile(
     r"\b(?:you|your|yours|yourself|yourselves|y['’]all|thou|thee|thy|thine|thyself|ye)\b", re.IGNORECASE
 )
+VERBS = (
+    "give take come go look read tell bring keep get put stand sit stop shut hark arm mark write show hold wait leave "
+    "listen ask remember fetch speak swear follow draw approach awake bid impart make send call turn open close run "
+    "stay help pray drink eat count enter"
+)
 IMPERATIVE = re.compile(
-    r"(?:^|[.!?…—–;]\s+)(?:(?i:now|so|then|and|but|come|go|please|ok|okay|oh|well|no|yes),?\s+)?"
-    r"(?:[Gg]ive|[Tt]ake|[Cc]ome|[Gg]o|[Ll]ook|[Rr]ead|[Tt]ell|[Bb]ring|[Kk]eep|[Gg]et|[Pp]ut|[Ss]tand|[Ss]it|"
-    r"[Ss]top|[Ss]hut|[Hh]ark|[Aa]rm|[Mm]ark|[Ww]rite|[Ss]how|[Hh]old|[Ww]ait|[Ll]eave|[Ll]isten|[Aa]sk|[Rr]emember|"
-    r"[Ff]etch|[Ss]peak|[Ss]wear|[Ff]ollow|[Dd]on['’]t|[Dd]o not|[Dd]raw|[Aa]pproach|[Aa]wake|[Bb]e (?!that))\b(?!['’])"
+    r"(?:^|[.!?…—–;]\s+)(?:(?:now|so|then|and|but|come|go|please|ok|okay|oh|well|no|yes),?\s+)?"
+    rf"(?:{'|'.join(VERBS.split())}|don['’]t|do not|let (?:me|him|her|it|them)|be (?!that))\b(?!['’])",
+    re.IGNORECASE,
 )
 THIRD_PERSON = {
     "m": re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE),
@@ -88,6 +92,22 @@ class _Circumstances:
 
 
 _LINES = KeyedCache[dict[tuple[int, ...], _Circumstances]](32)
+
+
+KIN_WORDS = {
+    "child": "son|daughter|child|girl|boy", "parent": "father|mother|dad|mom|mum|papa|mama",
+    "spouse": "wife|husband", "sibling": "brother|sister", "lover": "girlfriend|boyfriend|lover",
+}  # fmt: skip
+
+
+def _kin_words(situation: Situation) -> re.Pattern[str] | None:
+    """What the character calls the one faced before others: 'my daughter'."""
+    faced, known = situation.faced, KnownPeople.of(situation)
+    if faced is None:
+        return None
+    kinds = {tie.kind for tie in known.ties(situation, faced.name)} & KIN_WORDS.keys()
+    words = "|".join(KIN_WORDS[kind] for kind in sorted(kinds))
+    return re.compile(rf"\bmy (?:\w+ )?(?:{words})\b", re.IGNORECASE) if words else None
 
 
 def _names_of(other: Other) -> tuple[str, ...]:
@@ -154,6 +174,7 @@ class Addressing:
             for other in others
         }
         parts = {name for names in self._names.values() for name in names}
+        self._kin = _kin_words(situation)
         self._own_to_faced = tuple(sorted(name for name in self._faced_names if name not in parts and name not in own))
 
     def suits(self, exchange: Exchange, message: str) -> bool:
@@ -181,7 +202,7 @@ class Addressing:
         company = self._past.company(moment)
         was_there = not self._faced_names.isdisjoint(company)
         text = plain_line(text)
-        if self._faced is not None and company and not was_there and find_name(text, self._own_to_faced) is not None:
+        if self._faced is not None and company and not was_there and self._names_faced(text):
             return "was said behind the back of the one faced"
         if self._language != "en":
             return ""
@@ -221,6 +242,11 @@ class Addressing:
             if pattern is not None and pattern.search(text):
                 return True
         return False
+
+    def _names_faced(self, text: str) -> bool:
+        if find_name(text, self._own_to_faced) is not None:
+            return True
+        return self._kin is not None and self._kin.search(text) is not None
 
     def _has_unnamed(self, text: str) -> bool:
         """Does a text begin to speak of somebody of the sex of the one faced without having said of whom?"""

@@ -72,7 +72,7 @@ LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
 CUT, COVERED = 0.1, 0.5
 TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
-SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
+SECOND_PERSON = re.compile(r"\b(?:you(?:'re|'ve|'ll|r|rs)?|thou|thee|thy|thine)\b", re.IGNORECASE)
 TO_ANOTHER = 0.08
 FATE = re.compile(
     r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
