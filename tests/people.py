@@ -36,6 +36,9 @@ class ListPast:
     def thoughts(self) -> Sequence[Line]:
         return ()
 
+    def company(self, moment: Moment) -> frozenset[str]:
+        return frozenset(name for scene in self.scenes() if moment.within(scene.moment) for name in scene.present)
+
 
 class ScenePast:
     """A past of whole scenes. Its exchanges are not to be read: a long past would be read through."""
@@ -58,6 +61,9 @@ class ScenePast:
 
     def thoughts(self) -> Sequence[Line]:
         return ()
+
+    def company(self, moment: Moment) -> frozenset[str]:
+        return frozenset()
 
 
 def scene(number: int, *lines: tuple[str | None, str]) -> Scene:

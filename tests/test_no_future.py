@@ -184,6 +184,8 @@ def test_memory_never_holds_a_scene_the_character_was_absent_from(
         assert {line.text for line in past.thoughts()} == thoughts
         assert [exchange.said.text for exchange in past.exchanges()] == [text for text in own if text not in thoughts]
         assert len(past) == len(own)
+        for moment, *_ in plan.lines:
+            assert past.company(moment) == there.get(moment, {who}) - {who}
         assert [line.text for line in past.lines(last=2)] == own[-2:]
         assert list(past.scenes(last=1)) == memory[-1:]
 

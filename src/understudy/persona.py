@@ -73,7 +73,8 @@ D = TypeVar("D", Fact, Relation)
 class Past(Protocol):
     """What a character has lived through: views with character and moment baked into every query.
 
-    `exchanges` are what it said to others; `thoughts` what it said aside, or while nobody else was there.
+    `exchanges` are what it said to others; `thoughts` what it said aside, or while nobody else was there. `company` is
+    who else was there for a line that it witnessed.
     """
 
     def __hash__(self) -> int: ...
@@ -82,6 +83,7 @@ class Past(Protocol):
     def scenes(self, last: int | None = None) -> Iterator[Scene]: ...
     def exchanges(self) -> Iterator[Exchange]: ...
     def thoughts(self) -> Sequence[Line]: ...
+    def company(self, moment: Moment) -> frozenset[str]: ...
 
 
 class NoPast:
@@ -101,6 +103,9 @@ class NoPast:
 
     def thoughts(self) -> Sequence[Line]:
         return ()
+
+    def company(self, moment: Moment) -> frozenset[str]:
+        return frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,10 @@ def test_questions_about_the_family_are_answered_from_its_ties() -> None:
     ("message", "text", "is_unasked"),
     [
         ("How are you?", "I am a woman, Pia.", True),
+        ("What do you think of me?", "I’m female, sir.", True),
+        ("Are you male?", "I am female.", False),
+        ("Are you lonely?", "Yes. A woman is lonely.", True),
+        ("Who came in?", "A woman who sells fish. I know her.", False),
         ("How are you?", "A man, dear, with feathers.", True),
         ("Are you lonely?", "I'm forty. It is a friendship.", True),
         ("Tell me about Pia.", "I am relatively familiar with you.", True),

@@ -81,6 +81,7 @@ def test_what_was_just_said_is_known(chat: Chat) -> None:
         'You said: "It is late, and the boat has gone."'
     )
     assert chat("How old are you?", "It is late.", "What did I ask you?")[2] == 'You asked: "How old are you?"'
+    assert chat("Do you trust the Prior?", "Why?", "What did I just ask you?")[2] == 'You asked: "Why?"'
     first, second = chat("How old are you?", "What did you just say?")
     assert second == f'I said: "{first}"'
 

@@ -21,6 +21,11 @@ from understudy.readers.transcript.headings import present
         ("They all exit.", (), (EVERYBODY,)),
         ("Exeunt all but Hamlet.", (), ()),
         ("田所 leaves.", (), ("田所",)),
+        ("Miranda falls asleep.", (), ("Miranda",)),
+        ("(Alonso sleeps.)", (), ("Alonso",)),
+        ("Joey is asleep on the couch. Miranda wakes up.", ("Miranda",), ("Joey",)),
+        ("Ann sleeps with Bob. Ann wakes Bob.", (), ()),
+        ("All sink down asleep except Alonso, Antonio, and Sebastian.", (), ("All",)),  # nobody's name
         ("She turns; Monica exits as Rachel enters.", ("Rachel",), ("Monica",)),
         ("He enters the room.", ("He",), ()),  # nobody's name: whoever resolves it drops it
         ("Rain on the roof.", (), ()),

@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import heard_words, last_heard, said_before
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
 from understudy.agents.profile_replies import from_profile, plainly
@@ -165,13 +166,15 @@ class BagRanker(ABC):
         pool = self._pools.of(situation)
         query = self.query(situation, history)
         scores = self._scores(pool, query, persona.language)
-        ranked = np.argsort(-scores, kind="stable")
-        shown = distinct(pool, ranked.tolist(), said)
+        addressing, asked = Addressing(situation), last_heard(persona, history)
+        ranked = np.argsort(-scores, kind="stable").tolist()
+        ranked = [index for index in ranked if addressing.suits(pool.exchanges[index], asked)]
+        shown = distinct(pool, ranked, said)
         if not shown:
             message = heard_words(persona, last_heard(persona, history))
             if (reply := from_profile(situation, message, said)) is not None:
                 return reply
-            shown = distinct(pool, ranked.tolist(), ())
+            shown = distinct(pool, ranked, ())
         if not shown:
             return plainly(situation, said)
         return reply_from(pool, shown, scores, _evidence(pool, shown[0], query))

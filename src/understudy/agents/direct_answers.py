@@ -52,9 +52,11 @@ SENTENCE = frozenset({"age", "title", "gender"})  # also said with 'I am' before
 QUOTED_SENTENCES = 3
 MY_NAME = re.compile(r"\bmy name\b|\bwho am i\b", re.IGNORECASE)
 PERSON = r"(?:man|woman|boy|girl|lady|gentleman)"
-SEX_ASKED = re.compile(rf"\b(?:{PERSON}|sex|gender)\b", re.IGNORECASE)
+SEX_ASKED = re.compile(rf"\b(?:{PERSON}|(?:fe)?male|sex|gender)\b", re.IGNORECASE)
 SEX = re.compile(  # but 'I am a man of my word'
-    rf"\bI(?: am|['’]m) (?:just |only |but )?an? {PERSON}\b(?! (?:of|who|with|that|in)\b)|\A(?:Just a|A) {PERSON}[,.!]"
+    rf"\bI(?: am|['’]m) (?:just |only |but )?an? {PERSON}\b(?! (?:of|who|with|that|in)\b)|"
+    rf"(?:\A|(?<=[.!?] ))(?:Just a|As a|A) {PERSON}(?:[,.!]| is\b)|"
+    r"\b(?:I am|I['’]m|my) (?:fe)?male\b"
 )
 KNOWS = re.compile(r"\b(?:know|knew|known|met)\b|知|认识", re.IGNORECASE)
 FAMILIARITY = re.compile(r"\bfamiliar with\b", re.IGNORECASE)

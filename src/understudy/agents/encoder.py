@@ -13,7 +13,8 @@ hand, with an eye on the probes of the story that ships.)
 
 Where the character has fewer than 24 lines of its own, it can also say what its profile says in the first person, what
 it feels about the one faced, and the lines of the bank in its register; a line of the bank is worth 0.05 less. Nothing
-is said twice in a conversation while there is something else.
+is said twice in a conversation while there is something else, and no line that was meant for somebody else
+(`addressing`).
 
 Scenes that bear on the message are shown beside the reply as memories. The model reads English: for Japanese and
 Chinese the multilingual encoder is taken where one is installed, else tf-idf over the language's own words, and the
@@ -29,7 +30,8 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.agents.bank import bank_lines, register_of
+from understudy.agents.addressing import Addressing
+from understudy.agents.bank import bank_lines, fallbacks, register_of
 from understudy.agents.dialogue_context import (
     content,
     heard_words,
@@ -188,7 +190,7 @@ class EncoderAgent:
         query = content(heard_words(situation.persona, message), language)
         ranked = past.ranked_for(query)
         fit = build_fits(cached, [(situation, history)])[0]
-        options = _options(situation, fit, query, message_vector, past, ranked, cached)
+        options = _options(situation, fit, query, message, message_vector, past, ranked, cached)
         shown = self._select(situation, history, options)
         evidence = [*_evidence(shown[0], situation, message, past, cached)]
         evidence += memory_evidence(past, message_vector, query, message)
@@ -213,12 +215,16 @@ def _options(
     situation: Situation,
     fit: Fit,
     query: Mapping[str, float],
+    message: str,
     message_vector: Floats,
     past: EncodedMemory,
     ranked: EncodedExchanges,
     cached: CachedEncoder,
 ) -> Iterator[ReplyOption]:
-    """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long."""
+    """What could be said, best first, ties in their order; never empty. Lazy, since a past can be long.
+
+    Lines that were meant for somebody else are left out.
+    """
     places = ranked.places
     scores = (
         fit.scores(ranked.said)
@@ -228,11 +234,12 @@ def _options(
     scores += RECENT * places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     if situation.faced is not None:
         scores[past.heard_from(situation.faced.name)[places]] += FACED
-    own = (
+    lines = (
         ReplyOption(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
         for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
         for exchange in (past.exchanges[index],)
     )
+    own = _suited(lines, situation, message, past)
     if past.distinct >= FEW:
         return own
     texts = dict(_sayings(situation, [exchange.said.text for exchange in past.exchanges]))
@@ -242,6 +249,30 @@ def _options(
         for (text, kind), score in zip(texts.items(), scores_of_texts)
     )
     return iter(sorted((*own, *additional), key=lambda option: -option.score))
+
+
+def _suited(
+    own: Iterable[ReplyOption], situation: Situation, message: str, past: EncodedMemory
+) -> Iterator[ReplyOption]:
+    """Own lines but those that were meant for somebody else; where there are such, ways of not answering come last."""
+    addressing, has_others = Addressing(situation), False
+    for option in own:
+        assert option.exchange is not None
+        if addressing.suits(past.exchanges[option.exchange], message):
+            yield option
+        else:
+            has_others = True
+    if has_others:
+        yield from _evasions(situation, message, past)
+
+
+def _evasions(situation: Situation, message: str, past: EncodedMemory) -> Iterator[ReplyOption]:
+    """For want of a line: ways of not answering a question, and remarks where nothing was asked."""
+    persona = situation.persona
+    register = register_of([*(exchange.said.text for exchange in past.exchanges), *persona.profile])
+    purpose = "evasions" if message.rstrip().endswith(("?", "？", "吗", "か")) else "remarks"
+    for line in fallbacks(purpose, register, persona.language):
+        yield ReplyOption(line, "bank", 0.0)
 
 
 def _sayings(situation: Situation, own_lines: Sequence[str]) -> Iterator[tuple[str, str]]:

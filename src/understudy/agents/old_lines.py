@@ -20,6 +20,7 @@ from itertools import chain
 
 import numpy as np
 
+from understudy.agents.addressing import Addressing
 from understudy.agents.continuing import is_mid_sentence, rests, split_begun
 from understudy.agents.dialogue_context import (
     content,
@@ -72,7 +73,7 @@ LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
 CUT, COVERED = 0.1, 0.5
 TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
-SECOND_PERSON = re.compile(r"\byou(?:'re|'ve|'ll|r|rs)?\b", re.IGNORECASE)
+SECOND_PERSON = re.compile(r"\b(?:you(?:'re|'ve|'ll|r|rs)?|thou|thee|thy|thine)\b", re.IGNORECASE)
 TO_ANOTHER = 0.08
 FATE = re.compile(
     r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
@@ -170,7 +171,7 @@ def _own_lines(
     if not memory.exchanges:
         return
     vector = cached.encode([message])[0]
-    language, faced = situation.persona.language, situation.faced.name if situation.faced else ""
+    language = situation.persona.language
     query = content(heard_words(situation.persona, message), language)
     ranked = memory.ranked_for(query)
     exchanges = [memory.exchanges[index] for index in ranked.places]
@@ -182,9 +183,12 @@ def _own_lines(
     named = _pattern(people)
     ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
     beside = (*ties, *memory_evidence(memory, vector, query, message))
+    addressing = Addressing(situation)
     for index in order:
         exchange = exchanges[index]
         text = plain_line(exchange.said.text)
+        if not addressing.has_subject(exchange, message):
+            continue
         if not text or _only_repeats(text, message, language):
             continue
         source = "exchange" if exchange.approved is None else "approved"
@@ -192,7 +196,7 @@ def _own_lines(
         evidence = (taken_from(exchange, shared_content(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
         own = float(bearing[index])
-        if SECOND_PERSON.search(text) and (exchange.heard is None or exchange.heard.speaker != faced):
+        if SECOND_PERSON.search(text) and not addressing.is_for_faced(exchange):
             own -= TO_ANOTHER
         about = NAMED if named is not None and named.search(text) else 0.0
         too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import content, heard_words, last_heard, light_words, own_names, said_before
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
 from understudy.agents.profile_replies import from_profile, plainly, ties_to_faced
@@ -56,10 +57,12 @@ class TfIdfAgent:
         said = said_before(persona, history)
         pool = self._pools.of(situation)
         ranked, scores = _ranked(pool, situation, message)
-        fresh = distinct(pool, ranked, said)
+        addressing, asked = Addressing(situation), last_heard(persona, history)
+        suited = [index for index in ranked.tolist() if addressing.suits(pool.exchanges[index], asked)]
+        fresh = distinct(pool, suited, said)
         if not fresh and (reply := from_profile(situation, message, said)) is not None:
             return reply
-        shown = fresh or distinct(pool, ranked, ())
+        shown = fresh or distinct(pool, suited, ())
         if not shown:
             return plainly(situation, said)
         return reply_from(pool, shown, scores, _evidence(pool, shown[0], situation, message))

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from understudy.text import stop_words, words
 
-__all__ = ["roots"]
+__all__ = ["IRREGULAR", "roots"]
 
 IRREGULAR = {
     form: verb

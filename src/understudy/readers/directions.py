@@ -2,7 +2,8 @@
 
 Brackets are as transcribers use them: of four kinds, often nested, sometimes never closed. Comings and goings are those
 said in so many words: `[Ross enters.]`, `(Joey and Chandler leave)`, `Enter Hamlet, Horatio, and Marcellus.`,
-`Exit Ghost.`, `Exeunt`. Names are given as written; whoever resolves them drops what is nobody's name.
+`Exit Ghost.`, `Exeunt`. Who falls asleep or faints is away until they wake, or speak. Names are given as written;
+whoever resolves them drops what is nobody's name.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = [
     "WHOLE",
     "comings_and_goings",
     "ends_open",
+    "falls_asleep",
     "without_brackets",
 ]
 
@@ -31,9 +33,13 @@ TITLE = r"(?:Mr|Mrs|Ms|Dr|Miss|St|Lt|Capt|Sgt|Col|Gen|Rev|Prof)\.? "
 WORD = r"[^\W\d_a-z][\w'’.-]{0,40}"
 NAME = rf"(?:{TITLE})?{WORD}(?:(?<!\w\w\.) (?:of |the |de |von )?{WORD}){{0,3}}"
 NAMES = rf"{NAME}(?:(?:, and |, | and | & ){NAME}){{0,20}}"
+ASLEEP = r"(?:falls?|is|are|lies?|sinks?)(?: down)? asleep|sleeps?(?! (?:with|at|over)\b)|faints?|swoons?|passes? out"
+FALLS_ASLEEP = re.compile(rf"\b(?:{ASLEEP})\b")
 BEFORE_VERB = re.compile(
-    rf"(?<!\w)({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?)"
-    rf"|(?P<leave>leaves?|exits?|goes out|go out|walks? out|storms? out|runs? out|departs?))\b"
+    rf"(?<!\w)({NAMES}),? (?:(?:re-?)?(?P<enter>enters?|comes? in|come in|arrives?|walks? in|returns?|"
+    r"(?:a?wakes?|a?woke)(?: up)?(?= *(?:[.,;)\]]|$)))"
+    r"|(?P<leave>leaves?|exits?|goes out|go out|walks? out|storms? out|runs? out|departs?|"
+    rf"{ASLEEP}))\b"
 )
 AFTER_VERB = re.compile(rf"\b(?:(?P<enter>Re-?enter|Enter)|(?P<leave>Exit|Exeunt))s?:? (?:all but )?({NAMES})")
 ALL_LEAVE = re.compile(r"\b(?:Exeunt(?: omnes)?|They (?:all )?(?:exit|leave))\s*[.,;\])]*\s*$")
@@ -52,6 +58,11 @@ def comings_and_goings(text: str) -> tuple[Cue, ...]:
             moves.append((cleared.start(), "leave", [EVERYBODY]))
     moves.sort(key=itemgetter(0))
     return tuple(Cue(kind, name) for _, kind, names in moves for name in names)
+
+
+def falls_asleep(text: str) -> bool:
+    """Does a direction say that somebody sleeps or faints?"""
+    return FALLS_ASLEEP.search(text) is not None
 
 
 def _kind(match: re.Match[str]) -> Literal["enter", "leave"]:

@@ -233,6 +233,9 @@ class RenamedPast:
     def thoughts(self) -> tuple[Line, ...]:
         return tuple(_line(line, self._names) for line in self._past.thoughts())
 
+    def company(self, moment: Moment) -> frozenset[str]:
+        return frozenset(map(self._names.of, self._past.company(moment)))
+
 
 def _scene(scene: Scene, names: ShownNames) -> Scene:
     present = tuple(map(names.of, scene.present))

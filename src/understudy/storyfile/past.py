@@ -10,11 +10,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from understudy.story import Exchange, Line, Scene, Source
+from understudy.story import Exchange, Line, Moment, Scene, Source
 from understudy.storyfile.database import SharedConnection, connect, translated_errors, unpack
 from understudy.storyfile.delivery import Delivery, deliveries
 
@@ -56,6 +56,7 @@ CREATE TEMP VIEW stays AS
 """
 ALLOWED_VIEWS = frozenset({"own_numbers", "own_lines", "unheard", "past_scenes", "past_lines", "stays"})
 READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION})
+SCENES_WITH_COMPANY = 400  # that are remembered
 SCENES_WITH_THOUGHTS = 40  # the most recent ones; bounds the work on a long story
 
 Witnessed: TypeAlias = tuple[int, Line, Delivery]
@@ -85,6 +86,7 @@ class StoryPast:
             connection.executemany("INSERT INTO known VALUES (?, ?)", known)
             connection.commit()
         connection.set_authorizer(_authorize)
+        self._company_of = lru_cache(SCENES_WITH_COMPANY)(self._company_by_line)
         self._db = SharedConnection(connection, path)
 
     def __len__(self) -> int:
@@ -129,6 +131,24 @@ class StoryPast:
     def thoughts(self) -> tuple[Line, ...]:
         """What the character said aside, or with nobody there, of late, in story order."""
         return self._thoughts
+
+    def company(self, moment: Moment) -> frozenset[str]:
+        """Who else was there for a line; nobody for one that the character did not witness."""
+        scene = self._scene_numbers.get(moment.numbers[:-1])
+        return frozenset() if scene is None else self._company_of(scene).get(moment.numbers[-1], frozenset())
+
+    @cached_property
+    def _scene_numbers(self) -> dict[tuple[int, ...], int]:
+        return {unpack(moment, self._levels).numbers: scene for scene, moment, _ in self._visits()}
+
+    def _company_by_line(self, scene: int) -> dict[int, frozenset[str]]:
+        """By the number of a line in its scene, who else was there for it."""
+        stays = self._db.rows("SELECT name, first, last FROM stays WHERE scene = ?", (scene,))
+        return {
+            line.moment.numbers[-1]: frozenset(name for name, first, last in stays if first <= number <= last)
+            - {self._name}
+            for number, line in self._rows(scene)
+        }
 
     @cached_property
     def _thoughts(self) -> tuple[Line, ...]:

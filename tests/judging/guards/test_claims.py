@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from understudy.dialogue import Draft, Situation, Turn, situation_at
-from understudy.judging.guards.claims import unsupported_claim
+from understudy.judging.guards.claims import others_deed, unsupported_claim
 from understudy.persona import Other, Persona, Told
 from understudy.readers import read
 
@@ -66,3 +66,33 @@ def test_the_past_supports_what_is_said_of_it() -> None:
     situation = situation_at(read("demo"), "Zita", "2.3")
     assert passes("I have a report.", situation=situation)
     assert not passes("I have a helicopter.", situation=situation)
+
+
+@pytest.fixture(scope="module")
+def proof(tmp_path_factory: pytest.TempPathFactory) -> Situation:
+    path = tmp_path_factory.mktemp("proof") / "play.txt"
+    path.write_text(
+        "# scene 1: The mill\nPresent: Ann, Bob, Cora\nBOB: My brother Dan burned the only proof we had.\n"
+        "ANN: I sold the boat to the ferryman.\nCORA: I lost my silver ring in the river.\n"
+        "ANN: Dan broke the great wheel of the mill.\nBOB: You kept the mill for ten years, Ann.\nANN: Yes.\n"
+    )
+    return situation_at(read(path), "Ann", "end", "Bob")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_own"),
+    [
+        ("I burned the only proof.", False),
+        ("I've lost my ring in the river.", False),
+        ("I broke the wheel of the mill.", False),
+        ("I sold the boat.", True),
+        ("I walked home in the rain.", True),
+        ("Dan burned the only proof.", True),
+        ("I heard it.", True),
+    ],
+)
+def test_what_others_did_is_no_own_deed(proof: Situation, text: str, is_own: bool) -> None:
+    assert others_deed(proof, [], Draft(text, "writer")).passed == is_own
+    assert others_deed(proof, [], Draft(text, "exchange")).passed
+    told = [Turn("Bob", "What did you do?"), Turn("Ann", text)]
+    assert others_deed(proof, told, Draft(text, "writer")).passed

@@ -97,6 +97,13 @@ def test_directions_move_people_by_attribute_or_by_their_words() -> None:
     assert (leaving.text, leaving.leave) == ("Exit.", ("Tobias Rook",))
 
 
+def test_who_falls_asleep_hears_no_more() -> None:
+    both = '<stage type="mixed"><stage type="business" who="#tobias">All sleep.</stage> <stage>Bells.</stage></stage>'
+    busy = '<stage type="business" who="#tobias">Tobias sits.</stage>'
+    asleep, sits = of_kind(read(f'<div type="scene">{INES}{both}{INES}{busy}{INES}</div>'), Description)[-2:]
+    assert (asleep.leave, sits.leave) == (("Tobias Rook",), ())
+
+
 def test_the_cast_has_names_where_the_list_has_only_identifiers() -> None:
     cast = {entry.character.name: entry.character.aliases for entry in of_kind(read(ACTS), CastEntry)}
     assert cast == {

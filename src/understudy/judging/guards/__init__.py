@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
-from understudy.judging.guards.claims import unsupported_claim
+from understudy.judging.guards.claims import others_deed, unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.identity import made_up_words, speaks_as_another
@@ -57,6 +57,7 @@ def doubting_guards(views: StoryViews) -> tuple[Guard, ...]:
         wrong_gender(views),
         invented,
         unsupported_claim,
+        others_deed,
         speaks_as_another,
         made_up_words,
         not_yet_known(views),

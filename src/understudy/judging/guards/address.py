@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import heard_turns
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import PeopleNames, company_at, gender_of, own_names
@@ -54,6 +55,8 @@ def address(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verd
         people = PeopleNames.of(situation, history)
         fault = _calls_the_absent(situation, history, draft, people)
         fault = fault or _speaks_of_those_here(situation, draft.text, people)
+    if not fault and draft.source == "exchange" and draft.moment is not None:
+        fault = Addressing(situation).fault_of(draft.text, draft.moment)
     return Verdict.stopped(NAME, fault) if fault else Verdict.passing(NAME)
 
 

@@ -1,14 +1,14 @@
 """Who is who in a situation: the names of the one faced, of those present and of the absent; who heard a line.
 
-company(l) = who was in the scene of line l, as far as the character was there
+company(l) = who else was there for line l
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from understudy.agents.addressing import gender_of
 from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.known_people import KnownPeople
 from understudy.agents.pools import KeyedCache
@@ -20,24 +20,10 @@ from understudy.text import find_name
 
 __all__ = ["PeopleNames", "company_at", "gender_of", "line_at", "own_names", "people_met", "people_named"]
 
-WOMAN = re.compile(r"\b(?:woman|girl|female|lady|she|her|女|女性|女の子|姑娘)\b|女")
-MAN = re.compile(r"\b(?:man|boy|male|gentleman|he|his)\b|男")
-
 
 def own_names(situation: Situation) -> tuple[str, ...]:
     attributes = situation.persona.attributes
     return (situation.persona.name, *attributes.get("goes by", ()), *attributes.get("nickname", ()))
-
-
-def gender_of(other: Other | None) -> str:
-    """'f', 'm', or blank where what is known of them does not say."""
-    if other is None:
-        return ""
-    for sentence in other.profile[:6]:
-        is_woman, is_man = WOMAN.search(sentence), MAN.search(sentence)
-        if bool(is_woman) != bool(is_man):
-            return "f" if is_woman else "m"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +80,8 @@ def line_at(past: Past, moment: Moment) -> str:
 
 
 def company_at(past: Past, moment: Moment) -> frozenset[str]:
-    """Who else was in the scene of one of the character's own lines."""
-    return _company(past).get(moment.numbers[:-1], frozenset())
+    """Who else was there for a line that the character witnessed."""
+    return past.company(moment)
 
 
 def people_met(past: Past) -> frozenset[str]:

@@ -213,7 +213,7 @@ def _repeats(situation: Situation, history: Sequence[Turn], text: str, source: s
     if any(plain(turn.text) == flat for turn in history if source != "bank" or fold(turn.speaker) == own):
         return "was said in this chat"
     message = last_heard(situation.persona, history)
-    meant = roots(text, language)
+    meant = frozenset() if source == "told" else roots(text, language)  # whoever asks what they asked is told it
     if text.rstrip("\"'”’").endswith(("?", "？")) and meant and meant <= roots(message, language):
         return "gives the question back"
     return ""

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from understudy.readers.directions import comings_and_goings
+from understudy.readers.directions import comings_and_goings, falls_asleep
 from understudy.readers.events import CastEntry, Cue, Description, Event, Heading, Opening, Reader, Speech, Unread
 from understudy.readers.names import is_group
 from understudy.readers.source import SourceFile
@@ -83,6 +83,8 @@ class _Sink:
     label: str = ""
     speakers: tuple[str, ...] = ()
     cues: list[Cue] = field(default_factory=list)
+    busy: list[str] = field(default_factory=list)
+    """Those of whom a direction says that they do something."""
 
 
 @dataclass(slots=True)
@@ -219,6 +221,8 @@ class Play:
         kind = attributes.get("type", "").lower()
         if kind in ("entrance", "exit"):
             sink.cues.extend(Cue("enter" if kind == "entrance" else "leave", name) for name in self._named(attributes))
+        elif kind == "business":
+            sink.busy.extend(self._named(attributes))
 
     def _part_speech(self) -> None:
         """What has been said so far goes out before what comes in between."""
@@ -271,6 +275,8 @@ class Play:
             self.divisions.add_spoken(Description(at, text, units=sink.units))
 
     def _direction(self, sink: _Sink, text: str) -> Description:
+        if falls_asleep(text):
+            sink.cues.extend(Cue("leave", name) for name in sink.busy)
         cues = tuple(sink.cues) or comings_and_goings(text)
         if not cues and BARE_EXIT.fullmatch(text):
             cues = tuple(Cue("leave", name) for name in self._last_speakers)
