@@ -51,6 +51,16 @@ def prepared(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_folder_of_the_shows_itself_will_do(tmp_path: Path) -> None:
+    whole, shows = (bench_readers(data) for data in (prepared(tmp_path), tmp_path / "tvshowguess"))
+    assert whole["manifest"]["data"] == shows["manifest"]["data"]
+    figures = [
+        [(row["metric"], row.get("show"), row.get("file"), row["value"]) for row in rows if row["metric"] != "seconds"]
+        for rows in (whole["rows"], shows["rows"])
+    ]
+    assert figures[0] == figures[1]
+
+
 def test_rows_say_what_was_judged_and_what_could_not_be(tmp_path: Path) -> None:
     result = bench_readers(prepared(tmp_path))
     rows = [row for row in result["rows"] if row.get("show") == "FRIENDS"]

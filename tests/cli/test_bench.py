@@ -49,9 +49,12 @@ def test_personachat_as_a_table_a_document_and_a_report(run: Run, data: Path) ->
     shown = run(*command, "--report", "out.html", "-o", "out.json").stdout
     for told in ("tfidf", "self_original", "0.410", "judged by unigram F1", "test split, full training data", "Holm"):
         assert told in shown, told
+    of_tfidf, of_baker = shown.split("\njudged:baker\n")
+    assert "paper" in of_tfidf and "paper" not in of_baker.split("Ours:")[0], "the paper has no such agent"
     assert "<svg" in Path("out.html").read_text(encoding="utf-8")
     saved = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert {row["metric"] for row in saved["rows"] if row["value"] is not None} >= {"hits@1", "hits@5", "mrr", "f1"}
+    assert all(row["paper"] is None for row in saved["rows"] if row["agent"] == "judged:baker")
     asked = document(run(*command, "--conditions", "none", "--limit", "2", "--seed", "3", "--json"))
     assert {row["condition"] for row in asked["rows"]} == {"none"}
     assert {row["n"] for row in asked["rows"] if row["value"] is not None} == {2}

@@ -40,12 +40,12 @@ def ranking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_set_of_one_characters_lines(run: Run, document: Document, ranking: str) -> None:
     told = document(
-        "questions", "demo", "-o", "set.json", "--as", "Zita", "--until", "2.1", "--limit", 4, "--agents", ranking
+        "questions", "demo", "-o", "set.json", "--as", "Zita", "--until", "2.2", "--limit", 4, "--agents", ranking
     )
     assert told["characters"] == {"Zita Karst": 4}
     assert told["negatives"] == {ranking: 40}
     read = list(examples("set.json"))
-    assert [question.situation.persona.moment.numbers[0] for question in read] == [1] * 4
+    assert [question.situation.persona.moment.numbers[0] <= 2 for question in read] == [True] * 4
     first = Path("set.json").read_text(encoding="utf-8")
     assert "is there already" in run("questions", "demo", "-o", "set.json", status=1).stderr
     told = run(
@@ -56,7 +56,7 @@ def test_a_set_of_one_characters_lines(run: Run, document: Document, ranking: st
         "--as",
         "Zita",
         "--until",
-        "2.1",
+        "2.2",
         "--limit",
         4,
         "--agents",

@@ -59,6 +59,21 @@ def test_json_keeps_control_characters_but_prints_none(capsys: pytest.CaptureFix
     assert json.loads(output) == {"name": name} and not CONTROL.search(output)
 
 
+def test_every_part_of_a_table_says_what_its_lines_are_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    right = {"no_wrap": True, "justify": "right"}
+    columns: list[Column] = [("given", {"no_wrap": True}), ("agent", {"no_wrap": True})]
+    columns += [(f"a long measure {number}", right) for number in range(8)]
+    rows = [("dialogue", agent, *("0.5" for _ in range(8))) for agent in ("tfidf", "encoder")]
+    print_table(screen(), columns, rows, keys=2)
+    shown = capsys.readouterr().out
+    parts = shown.split("given")[1:]
+    assert len(parts) > 2
+    assert all("agent" in part and "tfidf" in part and "encoder" in part for part in parts)
+
+
 def test_a_long_text_is_cut_and_says_so() -> None:
     assert short("A short one.", 20) == "A short one."
     assert short("A long one, " * 9, 14) == "A long one, A..."

@@ -112,6 +112,20 @@ def test_families_of_metrics_have_tables_of_their_own_without_those_who_have_no_
     assert "<th class=number>bleu" not in html  # nobody has it
 
 
+def test_what_only_the_paper_tells_has_its_place() -> None:
+    rows = [
+        row("ours", "none", "perplexity", 41.2),
+        row("GPT-2", "scene", "perplexity", None, paper=18.3, reason="told by the paper"),
+        row("GPT-2", "scene", "dist-1", None, paper=0.0986, reason="told by the paper"),
+        row("GPT-2", "scene", "fluency", None, paper=3.34, reason="told by the paper"),
+        row("GPT-2", "scene", "relevance_scene", None, paper=1.68, reason="told by the paper"),
+    ]
+    html = html_report(document(rows=rows), "A title")
+    parsed(html)
+    for figure in ("18.30", "0.0986", "3.3400", "1.6800"):
+        assert f"paper {figure}" in html
+
+
 def test_replies_and_prompts_have_sections_of_their_own() -> None:
     samples = [
         {"agent": "llm", "condition": "none", "item": "1.1", "persona": ["i sail."], "partner": [], "speaker": "B",

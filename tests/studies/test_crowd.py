@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from studies.studies import items, study
 from understudy.studies.agreement import agreement_of, failed_checks
 from understudy.studies.attention import attention_checks
+from understudy.studies.chatting import with_transcripts
 from understudy.studies.crowd import simulate_crowd
+from understudy.studies.kinds import kind_of
+from understudy.studies.opening import make_items
 from understudy.studies.status import status_of
 from understudy.studies.store import open_study_store
+from understudy.studies.study import load_study
 
 
 def alpha_of_a_crowd(path: Path, skill: float) -> float:
@@ -27,6 +33,25 @@ def test_agreement_grows_with_skill(tmp_path: Path) -> None:
     guessing, fair, perfect = (alpha_of_a_crowd(tmp_path / f"{skill}.db", skill) for skill in (0.0, 0.7, 1.0))
     assert abs(guessing) < 0.25
     assert guessing < fair < perfect == 1.0
+
+
+@pytest.mark.parametrize("agents", [["encoder"], []])
+def test_six_people_chat_with_each_other_and_with_agents(tmp_path: Path, agents: list[str]) -> None:
+    path = tmp_path / "chat.toml"
+    text = kind_of("chat").template
+    path.write_text(text if agents else text.replace("agents = [", "# agents = ["), encoding="utf-8")
+    own = load_study(path)
+    with open_study_store(tmp_path / "crowd.db") as store:
+        simulate_crowd(store, "chats", own, make_items(own), 6, 0.7)
+        given = with_transcripts(store, store.study("chats").id, store.given(store.study("chats").id))
+        status = status_of(store, store.study("chats"))
+    assert status.answers >= 14, "of the 18 chats that six people may have; some find nobody left to talk with"
+    rated = [each for each in given if each.answer]
+    assert len(rated) == status.answers
+    for each in rated:
+        assert len(each.item.hidden["chat"]) == 2 * each.item.hidden["turns"], "each chat went on to its end"
+    partners = {agent for each in rated for agent in each.item.hidden["seated"] if agent in agents}
+    assert partners == set(agents)
 
 
 def test_people_without_skill_fail_checks(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["REGISTERS", "bank_lines", "fallbacks", "lines_for", "register_of"]
+__all__ = ["REGISTERS", "bank_lines", "fallbacks", "lines_for", "register_of", "stock_lines"]
 
 REGISTERS = ("plain", "formal", "rough")
 MARKED = 0.08
@@ -54,6 +54,20 @@ def lines_for(purpose: str, register: str, language: str = "en") -> tuple[str, .
 def fallbacks(purpose: str, register: str, language: str = "en") -> tuple[str, ...]:
     """Lines for want of an answer: 'evasions' of a question, 'small_talk', 'remarks' where nothing was asked."""
     return tuple(_bank()[purpose][register if language == "en" else language])
+
+
+@cache
+def stock_lines() -> frozenset[str]:
+    """Every line of the bank, of any purpose, register and language."""
+
+    def texts(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            for inner in value.values():
+                yield from texts(inner)
+        elif isinstance(value, list):
+            yield from map(str, value)
+
+    return frozenset(texts(_bank()))
 
 
 def register_of(lines: Iterable[str]) -> str:

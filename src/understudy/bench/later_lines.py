@@ -2,8 +2,8 @@
 
 Nothing is trained and nobody is asked.
 
-The people told apart are those who speak most before a moment. Each of their later lines is scored for each of them;
-the one whose voice is the most probable is the guess.
+The people told apart are those who speak most before a moment, of those who have enough lines there for a voice. Each
+of their later lines is scored for each of them; the one whose voice is the most probable is the guess.
 
     accuracy            the share of lines whose guess is right; by chance it is 1 / people
     calibration_error   ECE of `voice` itself over all pairs of a line and a person, own and others counting alike
@@ -33,7 +33,7 @@ from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_p
 from understudy.metrics.knowing import find_anachronisms
 from understudy.metrics.passages import LaterPassages, PassageIndex
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
-from understudy.metrics.voice import voice
+from understudy.metrics.voice import ENOUGH_LINES, HEARD_FROM, voice
 from understudy.persona import Persona, persona_at
 from understudy.spoiler_free import scenes_before
 from understudy.story import Moment
@@ -53,10 +53,14 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     """Rows and manifest."""
     at = story.moment(since)
     samples = Samples.of_story(story, at)
-    names = sorted(samples.names, key=samples.count, reverse=True)[:people]
+    enough = HEARD_FROM if samples.language == "ja" else ENOUGH_LINES
+    heard = [name for name in samples.names if samples.count(name) >= enough]
+    names = sorted(heard, key=samples.count, reverse=True)[:people]
     later = _said_since(story, at, names, samples)
     if len(names) < 2 or not later:
-        raise InputError(f"has no lines of at least two people before and after {since}: choose another moment")
+        raise InputError(
+            f"has no two people with {enough} lines before {since} and some after it: choose another moment"
+        )
     texts, own = [text for text, _ in later], np.array([names.index(name) for _, name in later])
     probabilities = _probabilities(voice, samples, names, texts)
     among = Samples({name: samples.lines(name) for name in names}, samples.language)

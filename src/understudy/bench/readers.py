@@ -31,6 +31,7 @@ from understudy.readers import reader_of, speeches, transcript
 from understudy.readers.directions import BRACKETED
 from understudy.readers.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.readers.source import SourceFile
+from understudy.readers.tvshowguess import folder_of
 
 __all__ = ["FUZZY", "Episode", "Said", "aligned", "bench_readers", "common_starts", "who", "words"]
 
@@ -43,7 +44,7 @@ SEED = 0
 RESAMPLES = 1000
 SAME_WORDING = 0.75  # an episode with fewer lines in common was prepared from another transcript of it
 MANY_SCENES = 5  # scenes we find in an episode that was prepared as one: its marks were passed over
-PREPARED = "tvshowguess/dev.jsonl"
+PREPARED = "dev.jsonl"
 SHOWS = {
     "FRIENDS": ("friends", transcript.READER),
     "The_Big_Bang_Theory": ("the_big_bang_theory", transcript.READER),
@@ -51,7 +52,7 @@ SHOWS = {
     "The_Office": ("the_office", transcript.READER),
     "Frasier": ("frasier.jsonl", speeches.READER),
 }
-OTHER_FILES = ("tvshowguess/dev.jsonl", "shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
+OTHER_FILES = ("shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
 NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}
 Row = dict[str, Any]
 Table = np.ndarray[Any, Any]
@@ -201,16 +202,16 @@ def prepared_episodes(path: Path) -> dict[str, dict[tuple[int, ...], Episode]]:
 
 def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dict[str, Any]:
     """Rows and manifest for every reader that has something to be judged against in `data`."""
-    prepared = data / PREPARED
+    prepared = folder_of(data) / PREPARED
     if not prepared.is_file():
-        raise InputError(f"holds no {PREPARED}: name the folder that has it", data)
+        raise InputError(f"holds no {PREPARED}: name the folder that has it, or the one that has tvshowguess/", data)
     rows: list[Row] = []
     rows += _transcript_rows(data, limit, seed)
     rows += _accounted_rows(data)
     manifest = {
         "bench": "readers",
         "version": __version__,
-        "data": {PREPARED: hashlib.sha256(prepared.read_bytes()).hexdigest()},
+        "data": {f"tvshowguess/{PREPARED}": hashlib.sha256(prepared.read_bytes()).hexdigest()},
         "seed": seed,
         "limit": limit,
         "settings": {"fuzzy": FUZZY, "resamples": RESAMPLES},
@@ -221,10 +222,10 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
 
 
 def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
-    prepared = prepared_episodes(data / PREPARED)
+    prepared = prepared_episodes(folder_of(data) / PREPARED)
     rows: list[Row] = []
     for show, (where, reader) in SHOWS.items():
-        reading = read_show(data / "tvshowguess" / "transcripts" / where, reader)
+        reading = read_show(folder_of(data) / "transcripts" / where, reader)
         what = {"reader": reader.name, "show": show}
         rows += _judged(what, prepared.get(show, {}), reading, limit, seed)
         share = reading.unread / reading.units if reading.units else None
@@ -242,24 +243,24 @@ def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
 def _accounted_rows(data: Path) -> list[Row]:
     """For files that are not judged against another reading: what share of them is accounted for, and unread."""
     rows: list[Row] = []
-    for pattern in OTHER_FILES:
-        for path in sorted(data.glob(pattern)):
-            file = path.relative_to(data).as_posix()
-            source = SourceFile(path)
-            begun = time.process_time()
-            counted = Counter[str]()
-            try:
-                reader = reader_of(source)
-                for event in reader.events(source):
-                    counted[type(event).__name__] += getattr(event, "units", 0)
-            except InputError as error:
-                rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
-                continue
-            what = {"reader": reader.name, "file": file}
-            seconds = round(time.process_time() - begun, 3)
-            rows.append(_figure(what, "unread_share", counted["Unread"] / source.units, source.units))
-            rows.append(_figure(what, "lines_accounted_for", counted.total() / source.units, source.units))
-            rows.append(_figure(what, "seconds", seconds, source.units))
+    others = [path for pattern in OTHER_FILES for path in sorted(data.glob(pattern))]
+    for path in [folder_of(data) / PREPARED, *others]:
+        file = f"{path.parent.name}/{path.name}"
+        source = SourceFile(path)
+        begun = time.process_time()
+        counted = Counter[str]()
+        try:
+            reader = reader_of(source)
+            for event in reader.events(source):
+                counted[type(event).__name__] += getattr(event, "units", 0)
+        except InputError as error:
+            rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
+            continue
+        what = {"reader": reader.name, "file": file}
+        seconds = round(time.process_time() - begun, 3)
+        rows.append(_figure(what, "unread_share", counted["Unread"] / source.units, source.units))
+        rows.append(_figure(what, "lines_accounted_for", counted.total() / source.units, source.units))
+        rows.append(_figure(what, "seconds", seconds, source.units))
     return rows
 
 

@@ -43,7 +43,7 @@ GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "
 @click.option(
     "--given", metavar="PARTS,...", multiple=True,
     help="What agents are given: dialogue, dialogue+scene, ..., dialogue+scene+attributes+relations. Default: six of "
-    "them. The candidates alone are always judged.",
+    "them. `fitted` is judged on the candidates alone, too.",
 )  # fmt: skip
 @click.option(
     "--train", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
@@ -69,8 +69,8 @@ def hpd(
     """What would Harry say? Choosing the right reply with HPD's scenes, attributes and relations, and without them.
 
     Every test set of the folder is judged (en_test_set.json, zh_test_set.json, parts of them). `fitted` learns to
-    choose from other sessions than the one it is judged on; the row that is given nothing but the candidates says what
-    the figures are to be measured against.
+    choose from other sessions than the one it is judged on; its row that is given nothing but the candidates says what
+    the figures are to be measured against. Agents that are named are judged, and nobody else.
 
     \b
     Examples:
@@ -99,13 +99,15 @@ def print_hpd(document: Document) -> None:
         figures = [row for row in of_file if "adds" not in row]
         n = max(row["n"] for row in figures)
         out.print(heading(f"{file}: finding the right reply, {n:,} sessions"))
-        _print_figures(out, figures, RANKING)
+        _print_figures(out, [row for row in figures if row["metric"] in RANKING], RANKING)
         if any(row["metric"] in GENERATION for row in figures):
             out.print(heading(f"{file}: saying something, and finding it probable"))
             _print_figures(out, [row for row in figures if row["metric"] in GENERATION], GENERATION)
         for metric in ADDED:
             _print_added(out, [row for row in of_file if "adds" in row and row["metric"] == metric])
-    paper = {row["metric"]: row["paper"] for row in rows if "file" not in row and row["metric"] in RANKING}
+    theirs = [row for row in rows if "file" not in row]
+    _print_paper(out, [row for row in theirs if row["metric"] not in RANKING])
+    paper = {row["metric"]: row["paper"] for row in theirs}
     told = ", ".join(f"{metric} {paper[metric]:.3f}" for metric in RANKING if metric in paper)
     out.print(f"The paper's retrieval model, BERT-FP: {told} ({document['manifest']['settings']['paper']}).")
 
@@ -122,10 +124,41 @@ def _print_figures(out: Screen, rows: Sequence[Document], metrics: Sequence[str]
         spread = "-" if main["low"] is None else f"{main['low']:.3f}..{main['high']:.3f}"
         lines.append((_short(given), agent, *(_figure(main), spread), *(_figure(own.get(metric)) for metric in others)))
         reasons |= {f"{agent}: {row['reason']}": None for row in own.values() if row.get("reason")}
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=2)
     for reason in reasons:
         out.print(f"  {reason}")
     out.print()
+
+
+def _print_paper(out: Screen, rows: Sequence[Document]) -> None:
+    """What the paper tells of its own models, which were not run here: figures of generation, and what people said."""
+    told = [row for row in rows if row["metric"] != "map"]
+    if not told:
+        return
+    out.print(heading("The paper's models: saying something"))
+    for kind in dict.fromkeys(map(_kind, told)):
+        of_kind = [row for row in told if _kind(row) == kind]
+        metrics = list(dict.fromkeys(row["metric"] for row in of_kind))
+        by_cell = {(row["given"], row["agent"], row["metric"]): row["paper"] for row in of_kind}
+        columns: list[Column] = [("given", {"no_wrap": True}), ("agent", {"no_wrap": True})]
+        columns += [(metric.replace("_", " "), {"justify": "right"}) for metric in metrics]
+        lines = (
+            (_short(given), agent, *(_paper_figure(by_cell.get((given, agent, metric))) for metric in metrics))
+            for given, agent in dict.fromkeys((row["given"], row["agent"]) for row in of_kind)
+        )
+        print_table(out, columns, lines, keys=2)
+        out.print()
+
+
+def _kind(row: Document) -> str:
+    """Which of the paper's tables a figure stands in."""
+    if row["metric"] in GENERATION:
+        return "generation"
+    return "ChatGPT" if row["metric"].startswith("consistent_") else "ratings"
+
+
+def _paper_figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
 
 
 def _short(given: str) -> str:
@@ -148,5 +181,5 @@ def _print_added(out: Screen, rows: Sequence[Document]) -> None:
          f"{row['low']:+.3f}..{row['high']:+.3f}", p_value(row))
         for row in rows
     )  # fmt: skip
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=3)
     out.print()

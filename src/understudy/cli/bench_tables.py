@@ -111,16 +111,22 @@ def print_personachat(document: Document) -> None:
 
 
 def _print_conditions(out: Screen, rows: Sequence[Document], first: str, others: Sequence[str]) -> None:
-    """A line for each condition: a metric with its interval and the paper's figure, and other metrics."""
-    columns: list[Column] = [("condition", {"no_wrap": True}), (first, RIGHT), ("95%", RIGHT), ("paper", RIGHT)]
-    columns += [*((HEADS.get(metric, metric), RIGHT) for metric in others), ("n", RIGHT)]
+    """A line for each condition: a metric with its interval and the paper's figure, if it has any of it, and others."""
+    has_paper = any(row["paper"] is not None for row in rows if row["metric"] == first)
+    columns: list[Column] = [("condition", {"no_wrap": True}), (first, RIGHT), ("95%", RIGHT)]
+    columns += [
+        *([("paper", RIGHT)] if has_paper else []),
+        *((HEADS.get(metric, metric), RIGHT) for metric in others),
+        ("n", RIGHT),
+    ]
     form = ".2f" if first == "perplexity" else ".3f"
     lines = []
     for condition in dict.fromkeys(row["condition"] for row in rows):
         by_metric = {row["metric"]: row for row in rows if row["condition"] == condition}
         main = by_metric[first]
         beside = [_share(by_metric[metric]["value"]) for metric in others]
-        line = (condition, _share(main["value"], form), _range(main, form), _share(main["paper"], form))
+        line = [condition, _share(main["value"], form), _range(main, form)]
+        line += [_share(main["paper"], form)] if has_paper else []
         lines.append((*line, *beside, f"{main['n']:,}"))
     print_table(out, columns, lines)
     out.print()
@@ -138,7 +144,7 @@ def _print_comparisons(comparisons: Sequence[Document], on: str) -> None:
         (row[on], " - ".join(row["agents"]), f"{row['difference']:+.3f}", _range(row, "+.3f"), p_value(row))
         for row in shown
     )
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=2)
 
 
 def print_profiles(document: Document) -> None:
@@ -175,7 +181,7 @@ def _print_told(out: Screen, head: str, rows: Sequence[Document], who: Callable[
         first, pairs = by_metric["error_rate"], by_metric["pairwise_error"]
         cells = [cell for row in (first, pairs) for cell in (_share(row["value"]), _spread_of(row))]
         lines.append((*key, *cells, _share(pairs["paper"]), f"{first['n']:,}"))
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=3)
     out.print()
 
 
@@ -260,7 +266,7 @@ def print_overlap(document: Document) -> None:
         areas = ("-", "-") if area is None else (_share(area["value"]), _spread_of(area))
         figures = (starred(correlation), _spread_of(correlation), *areas, _share(correlation["paper"]))
         lines.append((*key, *figures, f"{correlation['n']:,}"))
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=3)
     out.print(
         "*** p < .001, ** p < .01, * p < .05 after Holm. The paper's: " + document["manifest"]["settings"]["paper"]
     )

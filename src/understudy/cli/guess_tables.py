@@ -144,7 +144,7 @@ def _history(rows: Sequence[Document]) -> None:
         cells = (
             (row["metric"], row["model"], _share(row["value"]), _range(row), row.get("reason", "")) for row in recalls
         )
-        _print("Earlier scenes found", ["", "found by", ("recall", RIGHT), ("95%", RIGHT), ""], cells)
+        _print("Earlier scenes found", ["", "found by", ("recall", RIGHT), ("95%", RIGHT), ""], cells, keys=2)
 
 
 def print_voices(document: Document, most: int) -> None:
@@ -180,12 +180,12 @@ def print_voices(document: Document, most: int) -> None:
                 out.print(indented(Text(f"only {who}: {', '.join(terms)}", "dim")))
 
 
-def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]) -> None:
+def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]], keys: int = 1) -> None:
     lines = list(lines)
     if lines:
         out = screen()
         out.print(heading(title))
-        print_table(out, columns, lines)
+        print_table(out, columns, lines, keys=keys)
         out.print()
 
 

@@ -120,17 +120,22 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Ta
     return shown
 
 
-def print_table(out: Screen, columns: Sequence[Column], rows: Iterable[Sequence[str | Text]], indent: int = 2) -> None:
-    """A table; where its columns do not fit side by side, several, each beginning with the first column again."""
+def print_table(
+    out: Screen, columns: Sequence[Column], rows: Iterable[Sequence[str | Text]], indent: int = 2, keys: int = 1
+) -> None:
+    """A table; where its columns do not fit side by side, several, each beginning with the first columns again.
+
+    `keys` is how many of them it takes to say what a line is about.
+    """
     lines = [list(row) for row in rows]
-    for number, part in enumerate(_fitting(columns, lines, out.width - indent)):
+    for number, part in enumerate(_fitting(columns, lines, out.width - indent, keys)):
         if number:
             out.print()
         picked = [columns[index] for index in part]
         out.print(indented(table(picked, ([row[index] for index in part] for row in lines)), indent))
 
 
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], room: int) -> list[list[int]]:
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], room: int, keys: int) -> list[list[int]]:
     """The columns of each table, by their indices."""
     heads = [column if isinstance(column, str) else column[0] for column in columns]
     fixed = [not isinstance(column, str) and column[1].get("no_wrap") is True for column in columns]
@@ -139,12 +144,13 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], ro
         max(width, len(head)) if keeps else max(min(width, FLEXIBLE), max(map(len, head.split()), default=0))
         for width, head, keeps in zip(longest, heads, fixed)
     ]
-    parts = [[0]]
-    taken = widths[0]
-    for index in range(1, len(columns)):
-        if taken + GAP + widths[index] > room and len(parts[-1]) > 1:
-            parts.append([0])
-            taken = widths[0]
+    key, key_width = list(range(keys)), sum(widths[:keys]) + GAP * (keys - 1)
+    parts = [[*key]]
+    taken = key_width
+    for index in range(keys, len(columns)):
+        if taken + GAP + widths[index] > room and len(parts[-1]) > keys:
+            parts.append([*key])
+            taken = key_width
         parts[-1].append(index)
         taken += GAP + widths[index]
     return parts

@@ -17,7 +17,7 @@ from understudy.errors import InputError, UnknownCharacter
 from understudy.guessing import CharacterNames, TrainingScenes, split_long_scenes
 from understudy.progress import Progress, ignore_progress
 from understudy.readers import read
-from understudy.readers.tvshowguess import ShowScene, show_scenes
+from understudy.readers.tvshowguess import ShowScene, folder_of, show_scenes
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story
 from understudy.text import fold
@@ -66,7 +66,8 @@ class Show:
 
 
 def shows_in(data: Path, judge: Path | None = None, progress: Progress = ignore_progress) -> Iterator[Show]:
-    """The shows of the judged file, in the order of the file; `data` has `transcripts/` to learn from."""
+    """The shows of the judged file, in the order of the file; `data`, or `tvshowguess/` in it, has `transcripts/`."""
+    data = folder_of(data)
     file = judge or data / JUDGED
     if not file.is_file():
         raise InputError(f"holds no {JUDGED}: name the folder of the TVShowGuess data", data)

@@ -24,7 +24,9 @@ from understudy.readers.transcript.headings import is_boilerplate
 from understudy.readers.transcript.labels import TranscriptStatistics, looks_like_label, read_label
 from understudy.story import Source
 
-__all__ = ["READER", "ShowScene", "events", "recognises", "show_scenes"]
+__all__ = ["READER", "ShowScene", "events", "folder_of", "recognises", "show_scenes"]
+
+FOLDER = "tvshowguess"
 
 LEVELS = ("show", "season", "episode", "scene", "line")
 TELLING = (b'"show"', b'"episode_id"', b'"lines"')
@@ -61,6 +63,11 @@ class ShowScene(NamedTuple):
                     yield None, text.strip()
             elif label.text.strip():
                 yield speaker, label.text.strip()
+
+
+def folder_of(data: Path) -> Path:
+    """Where the shows are in a data folder: in its folder for them, or in itself."""
+    return data / FOLDER if (data / FOLDER).is_dir() else data
 
 
 def show_scenes(path: Path) -> Iterator[ShowScene]:

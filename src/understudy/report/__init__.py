@@ -140,7 +140,7 @@ def _figures_tables(rows: Sequence[Row]) -> str:
     """A table for each family of metrics; who has no figure of a family stands below its table, with the reason."""
     tables = []
     for family, of_family in _by(rows, lambda row: FAMILIES.get(str(row["metric"]), "")):
-        valued = {_agent(row) for row in of_family if row["value"] is not None}
+        valued = {_agent(row) for row in of_family if row["value"] is not None or row.get("paper") is not None}
         if not valued and family:
             continue
         shown = [row for row in of_family if not family or _agent(row) in valued]
@@ -151,14 +151,17 @@ def _figures_tables(rows: Sequence[Row]) -> str:
 
 
 def _figures_table(rows: Sequence[Row], below: bool) -> str:
-    """A line for each agent on each thing judged, a column for each metric that somebody has a value of.
+    """A line for each agent on each thing judged, a column for each metric that somebody, or the paper, has a value of.
 
-    The paper's figure stands in a column of its own, or `below` ours.
+    The paper's figure stands in a column of its own, or `below` ours where a line has several.
     """
-    valued = list(dict.fromkeys(str(row["metric"]) for row in rows if row["value"] is not None))
+    valued = list(
+        dict.fromkeys(str(row["metric"]) for row in rows if row["value"] is not None or row.get("paper") is not None)
+    )
     metrics = valued or list(dict.fromkeys(str(row["metric"]) for row in rows))
     groups = [(judged, agent, group) for judged, of_it in _by(rows, _judged) for agent, group in _by(of_it, _agent)]
     papers = [[row for row in group if row.get("paper") is not None] for _, _, group in groups]
+    below = below or any(len(with_paper) > 1 for with_paper in papers)
     lines, last = [], ""
     for (judged, agent, group), with_paper in zip(groups, papers):
         by_metric = {row["metric"]: row for row in group}
@@ -181,7 +184,8 @@ def _figures_table(rows: Sequence[Row], below: bool) -> str:
 
 def _cell(row: Row | None, with_paper: bool = False) -> str:
     if row is None or row["value"] is None:
-        return "–"
+        has_paper = row is not None and with_paper and row.get("paper") is not None
+        return f"–<br><small>paper {_number(row['paper'])}</small>" if row is not None and has_paper else "–"
     spread = "" if row.get("low") is None else f"<br><small>{_number(row['low'])} – {_number(row['high'])}</small>"
     paper = f"<br><small>paper {_number(row['paper'])}</small>" if with_paper and row.get("paper") is not None else ""
     return f"{_number(row['value'])}{spread}{paper}"

@@ -2,16 +2,19 @@
 
 They go the way of real ones: each has a link, agrees, is given items and answers them, until nothing is left for them.
 Their answers are the kind's `simulate` at a given skill, and stand in a database of their own, never beside people's.
+In a chat nobody is kept waiting, and agents say what made-up people say.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from understudy.dialogue import Reply, Situation, Turn
 from understudy.progress import Progress, ignore_progress
-from understudy.studies.chatting import chat_view, say
+from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say
 from understudy.studies.item import Item
 from understudy.studies.kinds import kind_of
 from understudy.studies.participation import give_answer, give_consent, view
@@ -21,6 +24,7 @@ from understudy.studies.study import Study
 __all__ = ["simulate_crowd"]
 
 SAID = ("Hello, how are you?", "That sounds nice.", "What do you do all day?", "I have never tried.", "Tell me more.")
+DELAYS = ("arrives_s", "writes_s")
 MOST_WAITS = 50
 """Times that a made-up person looks for a partner's message in vain before they leave: nobody else is there."""
 
@@ -35,7 +39,7 @@ def simulate_crowd(
     progress: Progress = ignore_progress,
 ) -> None:
     """Open the study in an empty store and let `people` of one skill answer it."""
-    store.add_study(name, study, items)
+    store.add_study(name, study, [_without_delays(item) for item in items])
     tokens = store.invite(name, people)
     for token in tokens:
         give_consent(store, token, dict.fromkeys(study.ask, "made up"))
@@ -46,8 +50,12 @@ def simulate_crowd(
         progress("People", people - len(left), people)
 
 
+def _without_delays(item: Item) -> Item:
+    return replace(item, hidden={key: [0, 0] if key in DELAYS else value for key, value in item.hidden.items()})
+
+
 class _MadeUp:
-    """One made-up participant."""
+    """One made-up participant, and the agents it talks with."""
 
     def __init__(self, store: StudyStore, study: Study, token: str, skill: float, seed: str) -> None:
         self._store, self._token, self._skill = store, token, skill
@@ -71,11 +79,17 @@ class _MadeUp:
         chat = chat_view(self._store, self._token)
         if chat.item is None:
             return False
-        self._waits = self._waits + 1 if chat.turn != "mine" else 0
+        self._waits += 1
         if chat.turn == "mine":
-            text = self._rng.choice(SAID)
-            say(self._store, self._token, text, f"{len(chat.messages)}")
+            said = say(self._store, self._token, self._rng.choice(SAID), f"{chat.item} {len(chat.messages)}")
+            self._waits = 0 if isinstance(said, ChatView) else self._waits  # what breaks a rule is not said
+        elif owed := owed_reply(self._store, self._token):
+            reply_as_agent(self._store, owed[0], self)
         return self._waits < MOST_WAITS
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:  # noqa: ARG002
+        """What an agent says that this person talks with."""
+        return Reply(self._rng.choice(SAID))
 
 
 def _to_check(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:

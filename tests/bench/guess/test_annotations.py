@@ -109,7 +109,7 @@ def test_recall_is_whether_one_needed_scene_is_among_the_first() -> None:
 
 def test_recall_without_a_file_of_needed_scenes_is_null_with_a_reason() -> None:
     for row in retrieval_rows("encoder", {("FRIENDS", Instance((1, 1), 30, 0)): [29]}, {}):
-        assert row["value"] is None and row["low"] is None and "no file says" in row["reason"]
+        assert row["value"] is None and row["low"] is None and "`guess` study" in row["reason"]
 
 
 KEY = scene(("Ann", "The brass key is gone."), at=(1, 1))

@@ -98,13 +98,28 @@ def test_rankers_are_fitted_on_another_file_where_one_is_named(tmp_path: Path) -
     assert "en_train_set.json" in document["manifest"]["data"]
 
 
-def test_agents_that_were_not_fitted_have_the_candidates_row_beside_them(tmp_path: Path) -> None:
+def test_nobody_is_judged_who_was_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def not_asked(*_: object) -> Any:
+        raise AssertionError("nothing is to be fitted")
+
+    monkeypatch.setattr(hpd_bench, "open_reranked", not_asked)
+    monkeypatch.setattr(hpd_bench, "feature_groups", not_asked)
     path = tmp_path / "hpd"
     path.mkdir()
     hpdsessions.write(path / "test.json", hpdsessions.sessions())
     document = bench_hpd(path, ["judged:clock"], ["dialogue"])
     given = {(row["agent"], row["given"]) for row in document["rows"] if row.get("file") and "adds" not in row}
-    assert given == {("judged:clock", "dialogue"), ("fitted", "candidates"), ("reranker", "dialogue")}
+    assert given == {("judged:clock", "dialogue")}
+
+
+def test_where_nobody_is_named_the_reranker_has_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "hpd"
+    path.mkdir()
+    hpdsessions.write(path / "test.json", hpdsessions.sessions())
+    document = bench_hpd(path, given=["dialogue"])
+    given = {(row["agent"], row["given"]) for row in document["rows"] if row.get("file") and "adds" not in row}
+    assert {("fitted", "candidates"), ("fitted+repeats", "candidates"), ("reranker", "dialogue")} <= given
+    assert ("tfidf", "candidates") not in given
 
 
 def test_an_agent_that_lacks_an_extra_has_rows_that_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.agents.bank import stock_lines
 from understudy.agents.reply_lines import StoryQuestion, question_at, reply_lines
 from understudy.bench.hpd.proposals import are_nearly_equal, negatives_of, propose, usable_proposals
 from understudy.dialogue import DEFAULT_SAMPLING, Candidate, Draft, Reply, Sampling, Situation, Turn, Usage
+from understudy.persona import Persona
 from understudy.readers import read
 
 
@@ -47,18 +50,36 @@ class Replying:
 
 
 def test_ten_drafts_that_differ_without_directions(question: StoryQuestion) -> None:
-    assert propose(Drafting(), question, 5) == [f"draft {number}" for number in range(10)]
+    assert propose(Drafting(), question, 5, list) == [f"draft {number}" for number in range(10)]
 
 
 def test_a_reply_with_what_else_was_considered(question: StoryQuestion) -> None:
-    assert propose(Replying(), question, 0) == ["First.", "Next."]
+    assert propose(Replying(), question, 0, list) == ["First.", "Next."]
+
+
+class Greeting:
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        return Reply("Hello.", (Candidate("Hello.", 1.0), Candidate("Goodbye.", 0.9), Candidate("The Prior.", 0.5)))
+
+
+def test_stock_lines_are_nobodys_proposal(question: StoryQuestion) -> None:
+    assert {"Hello.", "Goodbye."} <= stock_lines()
+    assert propose(Greeting(), question, 0, list) == ["The Prior."]
+
+
+def test_who_has_heard_little_is_offered_what_others_said_before(question: StoryQuestion) -> None:
+    persona = replace(question.situation.persona, past=Persona("x").past)
+    early = replace(question, situation=replace(question.situation, persona=persona))
+    said = [f"Line {number} of the story." for number in range(12)]
+    assert set(propose(Ranking(), early, 0, lambda: said)) <= set(said)
+    assert propose(Ranking(), early, 0, list) == []
 
 
 def test_a_ranker_chooses_among_lines_heard_before_the_scene(question: StoryQuestion) -> None:
-    proposed = propose(Ranking(), question, 0)
+    proposed = propose(Ranking(), question, 0, list)
     assert len(proposed) == 10
     assert [len(text) for text in proposed] == sorted(len(text) for text in proposed)
-    assert proposed == propose(Ranking(), question, 0)
+    assert proposed == propose(Ranking(), question, 0, list)
     heard = " ".join(line.text for scene in question.situation.persona.past.scenes() for line in scene.lines)
     assert all(text in " ".join(heard.split()) for text in proposed if len(text) > 25)
 

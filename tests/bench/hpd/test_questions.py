@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from understudy.agents import agent_named
 from understudy.agents.reply_lines import ReplyLine, characters_asked, reply_lines, sampled
 from understudy.bench.hpd.proposals import are_nearly_equal
 from understudy.bench.hpd.questions import write_questions
@@ -43,6 +44,27 @@ def story() -> Story:
 @pytest.fixture(scope="module")
 def lines(story: Story) -> list[ReplyLine]:
     return sampled(list(reply_lines(story, characters_asked(story), 2)), 6, 0)
+
+
+def test_wrong_replies_of_agents_that_ship_come_from_the_story(tmp_path: Path) -> None:
+    things = (
+        "rope boat sail tide post mast gull crab lamp oar net hook keel deck buoy reef sand wharf barge crane".split()
+    )
+    script = tmp_path / "pier.txt"
+    script.write_text(
+        "".join(
+            f"[Scene: The pier]\nAnn: Bring {one} quickly.\nBen: Never touch {one} without {two}!\n"
+            f"Ann: Whoever broke {two} pays dearly.\nBen: My father sold {two} to buy {one}.\n"
+            for one, two in zip(things[::2], things[1::2])
+        ),
+        encoding="utf-8",
+    )
+    story = read(script)
+    agents = {name: agent_named(name) for name in ("tfidf", "encoder")}
+    write_questions(story, list(reply_lines(story, characters_asked(story), 2)), agents, tmp_path / "set.json")
+    said = {line.text for scene in story.scenes() for line in scene.lines}
+    for question in examples(tmp_path / "set.json"):
+        assert set(question.candidates) <= said
 
 
 def test_what_is_written_is_read_back_and_judged(story: Story, lines: list[ReplyLine], tmp_path: Path) -> None:

@@ -34,6 +34,14 @@ def test_each_novel_is_judged_by_a_model_of_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_one_novel_alone_has_no_interval_over_novels(tmp_path: Path) -> None:
+    rows = bench_novels(NovelBench(write_novels(tmp_path / "pdnc"), limit=1))["rows"]
+    over_novels = [row for row in rows if row["novel"] == "all" and row["value"] is not None]
+    assert over_novels
+    assert all(row["low"] is None and row["high"] is None for row in over_novels)
+
+
+@pytest.mark.usefixtures("quick")
 def test_predictions_are_shared_by_models_that_leave_out_what_they_have_not_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,3 +125,10 @@ def test_words_that_nobody_has_said_count_nothing() -> None:
     assert aye == with_unknown > unknown > perhaps
     assert contrast.telling(lines, 1)[0][0] == "aye"
     assert "zyzzyva" not in dict(contrast.telling(lines, 1))
+
+
+def test_of_people_who_talk_alike_there_is_no_voice() -> None:
+    alike = [f"We saw the {thing} by the sea." for thing in ("boat", "gull", "rope", "mast", "tide")] * 8
+    (score,) = voice(Samples({"Ann": alike, "Ben": alike[::-1]}), "Ann")(["We saw the boat."])
+    assert score.value is None
+    assert "not told from those of others" in score.reason and "psprob-weighted" in score.reason

@@ -143,6 +143,12 @@ def history_gain(
     return rows
 
 
+NO_NEEDED_SCENES = (
+    "no file says which earlier scenes were needed: `study results --format annotation` of a `guess` study writes it "
+    "(human_annotation/needed_scenes.jsonl)"
+)
+
+
 def retrieval_rows(
     model: str,
     ranked: Mapping[ShowInstance, Sequence[int]],
@@ -160,7 +166,7 @@ def retrieval_rows(
             recall = interval(hits, [(show, instance[:2]) for show, instance in speakers], seed)
             row |= {"value": recall.value, "low": recall.low, "high": recall.high}
         else:
-            row["reason"] = "no file says which earlier scenes were needed"
+            row["reason"] = NO_NEEDED_SCENES
         rows.append(row)
     return rows
 

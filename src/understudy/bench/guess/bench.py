@@ -41,6 +41,7 @@ from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import ShowInstance, read_annotations, read_needed_scenes
 from understudy.readers.speaker_guesses import read_speaker_guesses
+from understudy.readers.tvshowguess import folder_of
 from understudy.training.guessing.guessers import Undecided
 from understudy.training.guessing.registry import (
     find_guessers,
@@ -97,6 +98,7 @@ def bench_guess(
     left_out: dict[str, int] = {}
     splits: dict[str, str | None] = {}
     not_taught: dict[str, list[str]] = {}
+    data = folder_of(data)
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     listed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
     needed: dict[ShowInstance, frozenset[int]] = {}

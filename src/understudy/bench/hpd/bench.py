@@ -5,10 +5,11 @@
     mistakes        for each agent the ten sessions it got most wrong, given all there is
     items           the marks session by session, for `compare`
 
-Every file has a row that is given the candidates alone: no figure means anything that is not above it. `fitted` and
-`fitted+repeats` learn from sessions (`fitted_ranker`): from those of another file (`train`), or from the judged file
-itself by cross-validation, every session being judged by rankers that have not seen it. With `generation` agents are
-also judged by what they say and how probable they find replies (`generation`).
+`fitted` and `fitted+repeats` learn from sessions (`fitted_ranker`): from those of another file (`train`), or from the
+judged file itself by cross-validation, every session being judged by rankers that have not seen it. They have a row
+that is given the candidates alone: no figure means anything that is not above it. Where no agent is named, the reranker
+that is one of their features has rows of its own. With `generation` agents are also judged by what they say and how
+probable they find replies (`generation`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,7 @@ from understudy.agents.reranker import NAME as RERANKER
 from understudy.bench.generation.rows import Row
 from understudy.bench.hpd.crossvalidation import FOLDS, REPEATS
 from understudy.bench.hpd.features import FeatureGroup
-from understudy.bench.hpd.fitted_ranker import (
-    FITTED,
-    FITTED_AGENTS,
-    feature_groups,
-)
+from understudy.bench.hpd.fitted_ranker import FITTED_AGENTS, feature_groups
 from understudy.bench.hpd.fitting import Fitting
 from understudy.bench.hpd.generation import PAIRED, HpdGeneration
 from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
@@ -114,8 +111,9 @@ def bench_hpd(
     wanted = [*dict.fromkeys(text for text in given if text != CANDIDATES)]
     training = [] if train is None else training_questions(train, seed)
     fitted_on = HELD_OUT if train is None else f"fitted on {train.name}"
-    reranked = open_reranked(cache)
-    groups = [*feature_groups(), *([] if isinstance(reranked, str) else [reranked])]
+    learns = any(spec in FITTED_AGENTS for spec in named)
+    reranked = open_reranked(cache) if learns else "nothing is fitted"
+    groups = [*feature_groups(), *([] if isinstance(reranked, str) else [reranked])] if learns else []
     setting = _Setting(named, wanted, training, fitted_on, seed, progress, cache, groups, reranked, others)
     results = _Results()
     written: list[HpdGeneration] = []
@@ -178,10 +176,11 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
     about: Row = {"n": len(examples), "language": language, "candidates": sizes, "seconds": {}}
     results.files[path.name] = about
     file = {"file": path.name, "language": language}
+    learners = [agent for agent in setting.agents if agent in FITTED_AGENTS]
     for given in (CANDIDATES, *setting.given):
         asked = [withhold(example, given) for example in examples]
         fitting = _fitting(setting, examples, given)
-        for agent in setting.agents if given != CANDIDATES else _blind(setting.agents):
+        for agent in setting.agents if given != CANDIDATES else learners:
             what: Row = {**file, "agent": agent, "given": given}
             begun = time.perf_counter()
             if agent in FITTED_AGENTS:
@@ -200,7 +199,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
             about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
             if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
                 results.mistakes += worst_sessions(what, asked, scores[0])
-        if given in RERANKED and RERANKER not in setting.agents and language == READ:
+        if given in RERANKED and tuple(setting.agents) == AGENTS and language == READ:
             _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, asked, results)
         if fitting.weights:
             about.setdefault("weights", {})[given] = fitting.weights
@@ -217,11 +216,6 @@ def _judge_reranker(
     items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, [scores]))
     results.items.append(items)
     results.rows += ranking_rows(what, items, setting.seed)
-
-
-def _blind(agents: Sequence[str]) -> list[str]:
-    """Who is judged on the candidates alone: those that learn from them, and one of them in any case."""
-    return [agent for agent in agents if agent in FITTED_AGENTS] or [FITTED]
 
 
 def _judged(what: Mapping[str, Any]) -> dict[str, str]:

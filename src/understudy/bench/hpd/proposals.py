@@ -2,8 +2,8 @@
 
 An agent proposes ten: what it drafts, if it drafts; else its reply with the others it considered; then, if it ranks,
 the best of a sample of lines that were said in the character's hearing before the scene; where these are few, of lines
-that anybody could say as well. What has been said in the scene already, or is nearly what the story's own reply says,
-is nobody's proposal.
+that were said elsewhere before it as well. What has been said in the scene already, or is nearly what the story's own
+reply says, or is a stock line that anybody could say to anything ('Hello.'), is nobody's proposal.
 
     nearly equal   iff  F1 of the words >= 0.7, or one of at least three words stands whole within the other
 
@@ -13,10 +13,10 @@ Wrong answers are taken from the agents in turn, in an order drawn for each ques
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from understudy.agents.bank import bank_lines, register_of
+from understudy.agents.bank import stock_lines
 from understudy.agents.passages import plain_line
 from understudy.agents.reply_lines import StoryQuestion
 from understudy.dialogue import Agent, Drafter, Ranker, Sampling
@@ -43,18 +43,22 @@ class Proposal(NamedTuple):
     agent: str
 
 
-def propose(agent: object, question: StoryQuestion, seed: int) -> list[str]:
-    """At most ten different replies, as the agent gives them: best first, where it ranks."""
+def propose(agent: object, question: StoryQuestion, seed: int, before: Callable[[], Sequence[str]]) -> list[str]:
+    """At most ten different replies, as the agent gives them: best first, where it ranks.
+
+    `before` gives what anybody has said before the question's scene; it is asked where the character has heard little.
+    """
     texts: dict[str, None] = {}
-    for text in _offered(agent, question, seed):
-        if text := " ".join(plain_line(text).split()):
+    stock = stock_lines() | set(plain_lines(question.situation.persona.language))
+    for text in _offered(agent, question, seed, before):
+        if (text := " ".join(plain_line(text).split())) and text not in stock:
             texts[text] = None
         if len(texts) == PROPOSALS:
             break
     return list(texts)
 
 
-def _offered(agent: object, question: StoryQuestion, seed: int) -> Iterator[str]:
+def _offered(agent: object, question: StoryQuestion, seed: int, before: Callable[[], Sequence[str]]) -> Iterator[str]:
     situation, history = question.situation, question.history
     if isinstance(agent, Drafter):
         drafts, _ = agent.drafts(situation, history, Sampling(temperature=VARIED, seed=seed, n=PROPOSALS))
@@ -64,22 +68,21 @@ def _offered(agent: object, question: StoryQuestion, seed: int) -> Iterator[str]
         yield reply.text
         yield from (candidate.text for candidate in reply.candidates if not candidate.rejected)
     if isinstance(agent, Ranker):
-        pool = _pool(question, seed)
+        pool = _pool(question, seed, before)
         scores = agent.score(situation, history, pool)
         yield from (pool[index] for index in sorted(range(len(pool)), key=lambda index: -scores[index]))
 
 
-def _pool(question: StoryQuestion, seed: int) -> list[str]:
-    """Lines heard or said before the scene, a seeded sample; where they are few, what anybody could say too."""
+def _pool(question: StoryQuestion, seed: int, before: Callable[[], Sequence[str]]) -> list[str]:
+    """Lines heard or said before the scene, a seeded sample; where they are few, those that others said, too."""
     persona = question.situation.persona
     earlier = [line for scene in persona.past.scenes(last=SCENES) for line in scene.lines if line.speaker is not None]
     lines = list(dict.fromkeys(plain_line(line.text) for line in earlier))
     if len(lines) > POOL:
         lines = random.Random(f"{seed} {question.line.name}").sample(lines, POOL)  # noqa: S311
     if len(lines) < FEW:
-        own = [line.text for line in earlier if line.speaker == persona.name]
-        english = persona.language == "en"
-        lines += bank_lines(register_of([*own, *persona.profile])) if english else plain_lines(persona.language)
+        unheard = [line for text in before() if (line := plain_line(text)) not in lines]
+        lines += random.Random(f"{seed} {question.line.name} unheard").sample(unheard, min(len(unheard), POOL))  # noqa: S311
     return [line for line in dict.fromkeys(lines) if line]
 
 

@@ -21,6 +21,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from understudy.errors import Dead, InputError, StoryError, Unborn
 from understudy.export.hpd import Positions, session_document
 from understudy.people.draft import story_fingerprint
 from understudy.progress import Progress, ignore_progress
+from understudy.story import Moment
 from understudy.storyfile import Story
 from understudy.storyfile.toml_file import replace_text
 
@@ -162,7 +164,7 @@ class ProposalFile:
 
     def __init__(self, path: Path, story: Story, seed: int) -> None:
         self.path = path
-        self._seed = seed
+        self._seed, self._story = seed, story
         self._plan = {"story": _text_and_people(story), "seed": seed, "version": __version__}
         self._proposals: dict[tuple[str, str, str], list[str]] = {}
 
@@ -185,9 +187,13 @@ class ProposalFile:
         """Those of an agent for a question; asked for, where they are not there."""
         key = question.line.name, name, _model_of(agent)
         if key not in self._proposals:
-            self._proposals[key] = propose(agent, question, self._seed)
+            self._proposals[key] = propose(agent, question, self._seed, partial(self._said_before, question.line.scene))
             self._append(dict(zip(("line", "agent", "model"), key)) | {"texts": self._proposals[key]})
         return self._proposals[key]
+
+    def _said_before(self, scene: Moment) -> list[str]:
+        lines = (line for earlier in self._story.scenes(before=scene) for line in earlier.lines)
+        return list(dict.fromkeys(line.text for line in lines if line.speaker is not None))
 
     def clear(self) -> None:
         self.path.unlink(missing_ok=True)

@@ -116,7 +116,7 @@ def _found_rows(judged: Sequence[JudgedNovel], found: Sequence[FoundNovel], seed
         for name, share in known:
             yield _row(metric, Interval(share, float("nan"), float("nan")), 1, name, kind=kind, cast=FOUND)
         if known:
-            figure = interval([share for _, share in known], None, seed)
+            figure = _over_novels([share for _, share in known], seed)
             yield _row(metric, figure, len(known), "all", kind=kind, cast=FOUND)
 
 
@@ -134,7 +134,12 @@ def _rows(metric: str, marks: dict[str, Any], seed: int, **judged: str) -> Itera
         shares.append(figure.value)
         yield _row(metric, figure, len(floats), novel, **judged)
     if shares:
-        yield _row(metric, interval(shares, None, seed), sum(map(len, marks.values())), "all", **judged)
+        yield _row(metric, _over_novels(shares, seed), sum(map(len, marks.values())), "all", **judged)
+
+
+def _over_novels(shares: Sequence[float], seed: int) -> Interval:
+    """The mean over novels; of one alone nothing tells how far others would be from it."""
+    return interval(shares, None, seed) if len(shares) > 1 else Interval(shares[0], float("nan"), float("nan"))
 
 
 def _row(metric: str, figure: Interval, n: int, novel: str, **judged: str) -> Row:

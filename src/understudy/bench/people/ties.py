@@ -33,6 +33,7 @@ from understudy.people.tie_weighing import weighed
 from understudy.people.ties import dated_ties, ties
 from understudy.progress import Progress, ignore_progress
 from understudy.readers import read
+from understudy.readers.tvshowguess import folder_of
 from understudy.story import KIN
 
 __all__ = ["FILES", "JUDGED", "rows"]
@@ -161,7 +162,7 @@ def _shows(folder: Path, progress: Progress) -> Iterator[JudgedShow]:
     own = folder / GOLD
     text = (own if own.is_file() else files("understudy").joinpath("bench", "people", GOLD)).read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
-        scripts = folder / "tvshowguess" / "transcripts" / name
+        scripts = folder_of(folder) / "transcripts" / name
         path = scripts if scripts.is_dir() else scripts.with_suffix(".jsonl")
         if not path.exists():
             continue
