@@ -6,7 +6,7 @@ Lines are numbered, names merged, comings and goings noted, counts kept and the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import ClassVar
@@ -88,7 +88,7 @@ class Assembly:
         self._skipped: str | None = None
         self._scene = None
         bounds = BoundedEvents(source.path.name, source.error)
-        remaining = map(bounds.bounded, events)
+        remaining: Iterator[Event] = map(bounds.bounded, events)
         while (event := next(remaining, None)) is not None:
             if isinstance(event, Opening):
                 self._open(event)
