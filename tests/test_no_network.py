@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import isolation
+from chats import chat, volunteers
 from localmodel import MODEL, needs_model
 from understudy.libraries import SWITCHES
 
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 UNDERSTUDY = [sys.executable, "-m", "understudy"]
 LINES = "I trust the Prior.\nThe captain has my ledger.\nHonestly, Zee, it is only a dream.\n"
 SERVED = """
-import json, re, subprocess, sys, time, urllib.request
+import json, re, subprocess, sys, time, urllib.error, urllib.request
 server = subprocess.Popen(
     [sys.executable, "-m", "understudy", "serve", "demo", "--port", "0", "--data", "served"],
     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -40,10 +41,49 @@ try:
     )
     with urllib.request.urlopen(request, timeout=120) as answer:
         assert json.load(answer)["choices"][0]["message"]["content"]
+    for name, content in json.load(open("referring.json")).items():
+        head = f'Content-Disposition: form-data; name="file"; filename="{name}"'
+        form = "\\r\\n".join(["--x", head, "", content, "--x--", ""]).encode()
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        sent = urllib.request.Request(found[0] + "/api/uploads", form, kind)
+        try:
+            with urllib.request.urlopen(sent, timeout=120) as answer:
+                told = json.load(answer)
+        except urllib.error.HTTPError as refusal:
+            told = json.load(refusal)
+            assert refusal.code in (400, 413, 422), (name, told)
+        pages = ["/", "/stories"] + [f"/{page}/{told['story']}" for page in ("story", "character") if "story" in told]
+        for path in pages:
+            urllib.request.urlopen(found[0] + path, timeout=120).read()
     time.sleep(3)  # libraries that report do so from a thread of their own, a little later
 finally:
     server.terminate()
     server.wait(60)
+"""
+OUTSIDE = "http://192.0.2.80/outside"
+CARD = {
+    "name": "Odile", "description": f"![me]({OUTSIDE}.png)", "first_mes": f"<img src='{OUTSIDE}.gif'> Well?",
+    "creator_notes": OUTSIDE, "assets": [{"type": "icon", "uri": f"{OUTSIDE}.png", "name": "main", "ext": "png"}],
+}  # fmt: skip
+REFERRING = {
+    "card.json": json.dumps({"spec": "chara_card_v3", "spec_version": "3.0", "data": CARD}),
+    "play.xml": f'''<?xml version="1.0"?><?xml-stylesheet href="{OUTSIDE}.xsl"?>
+        <!DOCTYPE TEI SYSTEM "{OUTSIDE}.dtd"><TEI xmlns="http://www.tei-c.org/ns/1.0"
+        xmlns:xi="http://www.w3.org/2001/XInclude"><text><body><div type="act"><xi:include href="{OUTSIDE}.xml"/>
+        <sp><speaker>Ann</speaker><p>Good evening.</p></sp><sp><speaker>Ben</speaker><p>Late.</p></sp></div></body>
+        </text></TEI>''',
+    "entity.xml": f'''<?xml version="1.0"?><!DOCTYPE TEI [<!ENTITY out SYSTEM "{OUTSIDE}">]>
+        <TEI><text>&out;</text></TEI>''',
+    "page.html": f'''<html><head><link rel="stylesheet" href="{OUTSIDE}.css"><script src="{OUTSIDE}.js"></script></head>
+        <body><img src="{OUTSIDE}.png"><p>ANN: Good evening.</p><p>BEN: You are late.</p></body></html>''',
+    "script.md": f"# Quay\n\n![quay]({OUTSIDE}.png)\n\n**Ann:** Good evening.\n\n**Ben:** [Late]({OUTSIDE}).\n",
+}
+"""Files that refer to what lies elsewhere."""
+EVERYTHING = """
+import importlib, pkgutil, understudy
+for module in pkgutil.walk_packages(understudy.__path__, "understudy."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
 """
 COMMANDS = {
     "persona": ["persona", "demo", "Zita", "--at", "2.3", "--facing", "Benedek"],
@@ -87,6 +127,7 @@ COMMANDS = {
     "export as parquet": ["export", "demo", "--format", "parquet", "-o", "exported.parquet"],
     "profile": ["profile", "demo", "Zita"],
     "read": ["read", "script.txt", "-o", "script.story"],
+    "study import": ["study", "import", "volunteers", "volunteers", "--store", "studies.db"],
 }
 
 
@@ -108,6 +149,11 @@ def run(tmp_path: Path) -> Callable[[list[str]], Run]:
         folder.mkdir()
     (work / "lines.txt").write_text(LINES)
     (work / "lines.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in LINES.splitlines()))
+    (work / "referring.json").write_text(json.dumps(REFERRING))
+    for name, content in REFERRING.items():
+        (work / name).write_text(content)
+    (work / "volunteers").mkdir()
+    volunteers(work / "volunteers", [chat(number, score=1 + number % 5, turns=4) for number in range(4)])
     (work / "script.txt").write_text("[Scene: A quay.]\nANN: Good evening.\nBEN: You are late.\n")
     switches = {variable for told in SWITCHES.values() for variable in told}
     left_out = {
@@ -140,6 +186,22 @@ def run(tmp_path: Path) -> Callable[[list[str]], Run]:
 def test_a_command_reaches_nobody(run: Callable[[list[str]], Run], what: str) -> None:
     done = run([*UNDERSTUDY, *COMMANDS[what]])
     assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+@pytest.mark.parametrize("script", ["import understudy", EVERYTHING], ids=["the package", "every module"])
+def test_an_import_reaches_nobody(run: Callable[[list[str]], Run], script: str) -> None:
+    done = run([sys.executable, "-c", script])
+    assert done.status == 0, done.output
+    assert not done.reached
+    assert not done.written
+
+
+@pytest.mark.parametrize("name", REFERRING)
+def test_a_file_that_refers_to_what_lies_elsewhere_reaches_nobody(run: Callable[[list[str]], Run], name: str) -> None:
+    done = run([*UNDERSTUDY, "read", name, "-o", "read.story"])
+    assert done.status in (0, 1) and "Traceback" not in done.output, done.output
     assert not done.reached
     assert not done.written
 

@@ -94,3 +94,8 @@ def test_sentences_lose_nothing_but_blanks(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
     ends = sentence_ends(text)
     assert ends == sorted(set(ends)) and all(0 < end <= len(text) for end in ends)
+
+
+@pytest.mark.parametrize("unit", [".", "!", "…", "?!", ".)", "。", "。」", "Mr.", "a "])
+def test_a_long_run_of_marks_is_looked_at_in_time_proportional_to_it(unit: str) -> None:
+    sentence_ends((unit * 500_000)[:500_000] + "x!")  # squared, it would take hours

@@ -31,8 +31,8 @@ __all__ = [
 LANGUAGES = ("en", "ja", "zh")
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-SENTENCE_END = re.compile(
-    r"[.!?…]+[\"'”’)\]*_]*(?=\s|\Z)|[!?]+(?=[\u3040-\u30ff\u4e00-\u9fff])"
+SENTENCE_END = re.compile(  # a run of marks is tried once, from its first: else long ones would take their square
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\Z)|(?<![!?])[!?]++(?=[\u3040-\u30ff\u4e00-\u9fff])"
     r"|[。！？]+(?:[」』）”’]+(?=[\s「『]|\Z)|(?![」』）”’]))"  # 「行く。」と言った。 is one
 )
 NEXT_LETTER = re.compile(r"[\s\"'“‘(\[*_]*(\w?)")

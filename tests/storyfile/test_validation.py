@@ -91,6 +91,13 @@ def test_a_story_file_as_it_was_made_passes(made: Path) -> None:
         ("INSERT INTO cards VALUES (999, '[]', '', '[]', '{}', NULL)", "refers to what is not there"),
         ("UPDATE about SET value = '[]' WHERE key = 'levels'", "two levels"),
         ("UPDATE about SET value = '[1, 2]' WHERE key = 'levels'", "no list of words"),
+        ("UPDATE characters SET name = name || hex(zeroblob(2500000)) WHERE id = 1", "name is longer"),
+        ("UPDATE aliases SET alias = hex(zeroblob(2500000))", "alias is longer"),
+        ("UPDATE headings SET title = hex(zeroblob(2500000))", "heading is longer"),
+        ("UPDATE scenes SET setting = hex(zeroblob(2500000))", "setting is longer"),
+        ("UPDATE facts SET content = '[\"' || hex(zeroblob(2500000)) || '\"]'", "fact is longer"),
+        ("UPDATE relations SET kind = hex(zeroblob(2500000))", "kind is longer"),
+        ("UPDATE about SET value = hex(zeroblob(2500000)) WHERE key = 'title'", "title is longer"),
         ("UPDATE about SET value = 'xx' WHERE key = 'language'", "language is none"),
     ],
 )

@@ -22,6 +22,7 @@ from understudy.story import LoreEntry
 
 __all__ = ["book_document", "book_entries", "entry_document", "parse_lore", "read_book", "read_lore"]
 
+LONGEST_NAME = 500  # characters of a label of an entry, a group or a book, which are shown beside the text
 LOGICS = ("and any", "not all", "not any", "and all")  # by SillyTavern's numbers
 NO_LORE = (
     "holds no lorebook: give a world info file of SillyTavern's (JSON with 'entries'), or a card with a character_book"
@@ -109,7 +110,7 @@ def world_info_entries(document: Mapping[str, Any], default_name: str = "") -> t
 def _entries(
     book: Mapping[str, Any], entries: Sequence[Any], default_name: str, in_card: bool
 ) -> list[LoreEntry | None]:
-    name = one_line(_text(book.get("name"))) or default_name
+    name = one_line(_text(book.get("name")))[:LONGEST_NAME] or default_name
     return [_entry(fields, book, name, in_card) if isinstance(fields, dict) else None for fields in entries]
 
 
@@ -147,8 +148,8 @@ def _entry(fields: Mapping[str, Any], book: Mapping[str, Any], book_name: str, i
         position=_position(fields, extensions, in_card),
         probability=_probability(value_of(PROBABILITY), value_of(USES_PROBABILITY)),
         recursion_level=int(level) if isinstance(level, bool) else max(_whole(level) or 0, 0),
-        group=_text(value_of((None, "group", "group"))),
-        name=one_line(_text(fields.get("name")) or _text(fields.get("comment"))),
+        group=_text(value_of((None, "group", "group")))[:LONGEST_NAME],
+        name=one_line(_text(fields.get("name")) or _text(fields.get("comment")))[:LONGEST_NAME],
         book=book_name,
         book_budget=_whole(book.get("token_budget")),
         **(values | ({"is_constant": True} if "activate" in decorators else {})),

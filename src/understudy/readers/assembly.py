@@ -6,12 +6,13 @@ Lines are numbered, names merged, comings and goings noted, counts kept and the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
+from understudy.readers.bounds import BoundedEvents
 from understudy.readers.casttoml import CastFile
 from understudy.readers.directions import EVERYBODY
 from understudy.readers.events import (
@@ -86,7 +87,8 @@ class Assembly:
         self._counts = {"lines": 0, "descriptions": 0, "headings": 0, "unread": 0}
         self._skipped: str | None = None
         self._scene = None
-        remaining = iter(events)
+        bounds = BoundedEvents(source.path.name, source.error)
+        remaining: Iterator[Event] = map(bounds.bounded, events)
         while (event := next(remaining, None)) is not None:
             if isinstance(event, Opening):
                 self._open(event)
@@ -99,6 +101,8 @@ class Assembly:
                 self._skip(event, self._skipped)
             else:
                 self._handlers[type(event)](self, event)
+        for cut in bounds.cuts:
+            self._on_unread(cut)
         accounted = sum(self._counts.values())
         if accounted != source.units:
             raise InputError(
@@ -117,12 +121,15 @@ class Assembly:
     def cast(self, cast: CastFile) -> None:
         """What a cast.toml declares."""
         self._cast = cast
-        self.title, self.language, self.schema = cast.title, cast.language, cast.schema
-        for _, character in cast.characters:
-            self._cast_list.declare(character)
-        self._facts.extend(cast.facts)
-        self._relations.extend(cast.relations)
+        bounds = BoundedEvents(cast.path.name, lambda message, line: CastError(message, cast.path, line))
+        self.title, self.language, self.schema = cast.title and bounds.title(cast.title), cast.language, cast.schema
+        for source, character in cast.characters:
+            self._cast_list.declare(bounds.character(character, source))
+        self._facts.extend((source, bounds.fact(fact, source)) for source, fact in cast.facts)
+        self._relations.extend((source, bounds.relation(tie, source)) for source, tie in cast.relations)
         file = self.writer.file(cast.path.name, "cast")
+        for cut in bounds.cuts:
+            self.writer.unread(file, cut.source.line, cut.text, cut.reason)
         self.writer.tally(file, cast.units, {"lines": 0, "descriptions": 0, "headings": cast.units, "unread": 0})
 
     def add_lore(self, entries: Iterable[LoreEntry]) -> None:

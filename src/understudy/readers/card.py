@@ -32,6 +32,7 @@ from understudy.cards.lorebook import unsupported_patterns
 from understudy.cards.png import SIGNATURE
 from understudy.cards.profiles import CardProfile, parse_profile
 from understudy.macros import fill_macros
+from understudy.readers.bounds import check_names
 from understudy.readers.events import (
     CardSource,
     CastEntry,
@@ -81,6 +82,7 @@ def events(source: SourceFile) -> Iterator[Event]:
     card, picture = (charx.card, charx.icon) if charx else _card_and_picture(source)
     if not card.name:
         raise source.error("the card has no name: fill in its 'name' field, then read it again")
+    check_names((card.name, card.text("nickname")), source.error, 1)  # macros are about to be filled in with them
     card_story = _CardStory(card, source, picture, charx)
     source.units = len(card_story.fields)
     yield from card_story.events()

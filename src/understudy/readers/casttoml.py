@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import UnknownMoment
+from understudy.readers.bounds import check_names
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
 from understudy.storyfile.toml_file import quoted
 from understudy.storyfile.toml_tables import TableParser, TomlTable
@@ -103,6 +104,7 @@ class _CastParser(TableParser):
         words = table.get(key, [])
         if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
             raise self.error(f"'{key}' is {quoted(words)}, not a list of texts in quotes", 1)
+        check_names(words, self.error, 1)
         return tuple(words)
 
     def characters(self) -> Iterator[tuple[Source, Character]]:
@@ -209,6 +211,7 @@ class _CastParser(TableParser):
         return self._resolved(self._text(table, key, line), key, line)
 
     def _resolved(self, name: str, key: str, line: int) -> str:
+        check_names((name,), self.error, line)
         matches = self.names.get(fold(name), set())
         if len(matches) == 1:
             return next(iter(matches))
@@ -218,7 +221,9 @@ class _CastParser(TableParser):
         raise self.error(f"'{key}': no [[character]] is called '{name}'{meant}", line)
 
     def _text(self, table: TomlTable, key: str, line: int) -> str:
-        return self.required_text(table, key, line).strip()
+        text = self.required_text(table, key, line).strip()
+        check_names((text,), self.error, line)
+        return text
 
     def _texts(self, table: TomlTable, key: str, line: int) -> tuple[str, ...]:
         value = table.get(key, [])

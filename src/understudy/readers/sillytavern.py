@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.macros import fill_macros
+from understudy.readers.bounds import check_names
 from understudy.readers.conversations import ASSISTANT, USER
 from understudy.readers.events import (
     CastEntry,
@@ -111,6 +112,7 @@ class _ChatReading:
     def _metadata(self, at: Source, row: Mapping[str, Any]) -> Event:
         names = (_name(row.get(key)) for key in ("user_name", "character_name"))
         self.user, self.character = ("" if name == UNUSED else name for name in names)
+        check_names((self.user, self.character), self.source.error, at.line)  # the scenario may repeat them
         metadata = row.get("chat_metadata")
         scenario = metadata.get("scenario") if isinstance(metadata, dict) else None
         if isinstance(scenario, str):
@@ -130,6 +132,7 @@ class _ChatReading:
         is_user, kind, name = row.get("is_user") is True, extra.get("type"), _name(row.get("name"))
         if not name:
             name = (self.user or USER) if is_user else (self.character or ASSISTANT)
+        check_names((name,), self.source.error, at.line)
         if extra.get(MARK) != VERBATIM:
             text = fill_macros(text, self.character if is_user else name, self.user).strip()
         if not text:

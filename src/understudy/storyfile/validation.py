@@ -50,6 +50,9 @@ VERSIONS = slice(18, 20)  # of the header: 1 and 1, where the file is complete w
 MOST_LEVELS = 12
 LISTS = ("levels", "attributes", "kinds")
 
+# Readers keep to far less; story files that were made before they did are still opened.
+LONGEST_NAME, LONGEST_TITLE, LONGEST_VALUES = 2_000, 20_000, 1_000_000
+
 # Each selects rows that no story file has. {scene} is the length of a scene's moment in bytes, {deepest} of a line's.
 MOMENT = "length({0}) % 4 <> 0 OR length({0}) NOT BETWEEN 4 AND {{deepest}}"
 UNSOUND: tuple[tuple[str, str], ...] = (
@@ -101,6 +104,15 @@ UNSOUND: tuple[tuple[str, str], ...] = (
         """SELECT 1 FROM acquaintance WHERE met NOT BETWEEN 1 AND (SELECT max(id) FROM lines)
            OR named NOT BETWEEN 1 AND (SELECT max(id) FROM lines)""",
     ),
+    ("a name is longer than any is", f"SELECT 1 FROM characters WHERE length(name) > {LONGEST_NAME}"),
+    ("an alias is longer than any is", f"SELECT 1 FROM aliases WHERE length(alias) > {LONGEST_NAME}"),
+    ("a heading is longer than any is", f"SELECT 1 FROM headings WHERE length(title) > {LONGEST_TITLE}"),
+    ("a setting is longer than any is", f"SELECT 1 FROM scenes WHERE length(setting) > {LONGEST_VALUES}"),
+    (
+        "a fact is longer than any is",
+        f"SELECT 1 FROM facts WHERE length(attribute) > {LONGEST_NAME} OR length(content) > {LONGEST_VALUES}",
+    ),
+    ("a tie's kind is longer than any is", f"SELECT 1 FROM relations WHERE length(kind) > {LONGEST_NAME}"),
     ("a count is below zero", "SELECT 1 FROM files WHERE min(units, lines, descriptions, headings, unread) < 0"),
     ("a heading's moment is none", "SELECT 1 FROM headings WHERE " + MOMENT.format("moment")),
     ("a fact's date is none", f"SELECT 1 FROM facts WHERE {MOMENT.format('since')} OR {MOMENT.format('until')}"),
@@ -216,6 +228,8 @@ def _wrong_about(about: Mapping[str, str]) -> Iterator[str]:
             yield f"it does not say its {key}"
         elif key in LISTS and not _is_list_of(str, about[key]):
             yield f"its {key} are no list of words"
+    if len(about["title"]) > LONGEST_TITLE:
+        yield "its title is longer than any is"
     if about["language"] not in LANGUAGES:
         yield f"its language is none of {', '.join(LANGUAGES)}"
     if not 2 <= len(json.loads(about["levels"])) <= MOST_LEVELS:

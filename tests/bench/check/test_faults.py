@@ -85,3 +85,13 @@ def test_any_text_can_be_looked_at(reply: str, before: list[str]) -> None:
     for fault in FAULTS.values():
         assert isinstance(fault(reply, before), str)
     assert isinstance(wrong_language(reply, "en"), str)
+
+
+@pytest.mark.parametrize("unit", ["\n", "[", "[a](", "(a", "*", "a_", "a ", "**a"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_long_reply_of_whatever_is_looked_at_in_time_proportional_to_it(fault: str, unit: str) -> None:
+    FAULTS[fault]((unit * 400_000)[:400_000] + "\0", ("Well?",))  # squared, it would take hours
+
+
+def test_a_label_after_blank_lines_is_one() -> None:
+    assert FAULTS["speaks_for_other"]("Good evening.\n\n\n  **Tom** : Well?", ()) == "speaks for 'Tom'"

@@ -64,14 +64,21 @@ def test_only_the_loopback_address_does_without_a_key() -> None:
         AccessPolicy.for_host("0.0.0.0", "hunter2")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8321", "http://localhost", "http://[::1]:9", "http://LOCALHOST:1"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8321", "http://localhost", "http://127.0.0.1:", "http://[::1]:9", "http://LOCALHOST:1"]
+)
 def test_the_server_is_called_by_its_own_names(app: GuardMiddleware, url: str) -> None:
     assert ask(app, "GET", "/api/stories", url).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8321", "192.168.1.5", "", "[::2]"]
-)
+    "host",
+    [
+        "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8321", "192.168.1.5", "", "[::2]",
+        "127.0.0.1:evil.com", "127.0.0.1:80:evil.com", "127.0.0.1:80@evil.com", "127.0.0.1:123456", "[::1]evil.com",
+        "[::1].evil.com:80", "[::1]:evil", "[127.0.0.1", "::1", "127.0.0.1/evil.com", "localhost:8321 evil.com",
+    ],
+)  # fmt: skip
 def test_by_another_name_it_does_not_answer(app: GuardMiddleware, host: str) -> None:
     response = ask(app, "GET", "/api/stories", headers={"Host": host})
     assert response.status_code == 421 and refusal(response)["code"] == "host"

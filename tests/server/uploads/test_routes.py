@@ -14,10 +14,11 @@ import pytest
 from brasskey import ACT_1, ACT_2, CAST
 from noveluploads import NOVEL, read_novels_here
 from samples import SAMPLES, TRANSCRIPT
-from server.conftest import visiting
+from server.conftest import MakeContext, visiting
 from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from understudy.server.guard import AccessPolicy, GuardMiddleware
 from understudy.server.story_registry import StoryRegistry
 from understudy.storyfile import Story
 from uploading import FORM, form
@@ -254,3 +255,54 @@ def test_the_guard_lets_uploads_bring_more_than_others(ask: Ask) -> None:
         "PATCH", "/api/uploads/nobody", content=b" " * 70_000_000, headers={"Content-Type": "application/json"}
     )
     assert answer.status_code == 413
+
+
+def test_what_several_put_right_at_once_is_all_kept(app: GuardMiddleware, reading_in_thread: None) -> None:
+    async def run() -> tuple[list[int], dict[str, Any]]:
+        async with visiting(app) as client:
+            sent = await client.post("/api/uploads", content=form(BRASS_KEY, {}), headers={"Content-Type": FORM})
+            upload = f"/api/uploads/{sent.json()['id']}"
+            fixes = [
+                {"fix": {"kind": "add-alias", "who": "Ines Vale", "alias": f"Vale {number}"}} for number in range(6)
+            ]
+            answers = await asyncio.gather(*(client.patch(upload, json=fix) for fix in fixes))
+            return [answer.status_code for answer in answers], (await client.get(upload)).json()
+
+    statuses, report = asyncio.run(run())
+    (ines,) = [person for person in report["report"]["cast"] if person["name"] == "Ines Vale"]
+    assert statuses == [200] * 6
+    assert {f"Vale {number}" for number in range(6)} <= set(ines["aliases"])
+
+
+READER, AUTHOR = "a readers' key that is long", "an authors' key that is long"
+
+
+def test_a_reader_changes_no_upload_and_gets_none_of_its_files(
+    make_context: MakeContext, reading_in_thread: None
+) -> None:
+    app = make_app(make_context(), AccessPolicy.for_host("0.0.0.0", AUTHOR, reader_key=READER))
+
+    async def run() -> tuple[list[int], dict[str, Any], dict[str, Any]]:
+        def asking(key: str) -> dict[str, str]:
+            return {"Authorization": f"Bearer {key}"}
+
+        async with visiting(app) as client:
+            content, kind = form(BRASS_KEY, {}), {"Content-Type": FORM}
+            sent = await client.post("/api/uploads", content=content, headers=asking(AUTHOR) | kind)
+            upload = f"/api/uploads/{sent.json()['id']}"
+            before = (await client.get(upload, headers=asking(AUTHOR))).json()
+            tried = [
+                ("PATCH", "", {"fix": {"kind": "add-alias", "who": "Ines Vale", "alias": "Mine"}}), ("DELETE", "", None),
+                ("POST", "/undo", None), ("POST", "/retry", {"form": "transcript"}), ("POST", "/restore", None),
+                ("GET", "", None), ("GET", "/files/1", None), ("GET", "/story", None), ("GET", "/quotations", None),
+            ]  # fmt: skip
+            answers = [
+                await client.request(method, upload + path, json=body, headers=asking(READER))
+                for method, path, body in tried
+            ]
+            return [answer.status_code for answer in answers], before, (
+                await client.get(upload, headers=asking(AUTHOR))).json()  # fmt: skip
+
+    statuses, before, after = asyncio.run(run())
+    assert statuses == [403] * 9
+    assert before == after

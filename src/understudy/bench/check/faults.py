@@ -29,11 +29,13 @@ REFUSAL = re.compile(
     re.IGNORECASE,
 )
 DIRECTION = re.compile(r"(?<![*\w])\*[^*\n]+\*(?![*\w])|\([^()\n]+\)|\[[^\[\]\n]+\]|（[^（）\n]+）|＊[^＊\n]+＊")
-LABEL = re.compile(r"^\s*[*_]*([^\W\d_][\w.'-]*(?: [^\W\d_][\w.'-]*){0,3})[*_]*\s*[:：][*_]*\s", re.MULTILINE)
-ROLES = frozenset({"user", "human", "you", "me", "assistant", "system", "ai", "bot"})
-MARKDOWN = re.compile(
-    r"^\s{0,3}(?:#{1,6} |[-*+] |\d+[.)] |```|>)|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\([^)\n]+\)", re.MULTILINE
+# A reply may be anything, and long: nothing here is searched twice from every place.
+LABEL = re.compile(
+    r"^[^\S\n]*[*_]*([^\W\d_][\w.'-]{0,39}(?: [^\W\d_][\w.'-]{0,39}){0,3})[*_]*[^\S\n]*[:：][*_]*\s", re.MULTILINE
 )
+LINK = r"\[[^\[\]\n]+\]\([^()\n]+\)"
+ROLES = frozenset({"user", "human", "you", "me", "assistant", "system", "ai", "bot"})
+MARKDOWN = re.compile(rf"^\s{{0,3}}(?:#{{1,6}} |[-*+] |\d+[.)] |```|>)|\*\*[^*\n]+\*\*|{LINK}", re.MULTILINE)
 ENDED = re.compile(r"[.!?…。！？~〜♪♡☆*)\]）】」』\"'”’-]\s*$|[^\W\d_]\s*$")
 HANGING = re.compile(r"(?:[,;:]|\b(?:and|or|but|the|a|an|of|to|with|that|because|in|my|your))\s*$", re.IGNORECASE)
 RUN = 4  # words of which a repetition is counted
@@ -61,7 +63,7 @@ def refusal(reply: str, _before: Sequence[str] = ()) -> str:
 
 
 def stage_directions(reply: str, _before: Sequence[str] = ()) -> str:
-    match = DIRECTION.search(re.sub(r"\*\*|\[[^\]\n]+\]\([^)\n]+\)", "", reply))
+    match = DIRECTION.search(re.sub(rf"\*\*|{LINK}", "", reply))
     return f"has a stage direction ('{match[0]}')" if match else ""
 
 

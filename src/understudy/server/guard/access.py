@@ -10,6 +10,7 @@ request must be one of the names the server was given.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -47,6 +48,7 @@ __all__ = [
 COOKIE = "understudy_session"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104
+HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.%]+)\]|(?P<name>[^\s:@/\[\]]+))(?::[0-9]{0,5})?")
 SESSION_S = 14 * 24 * 3600
 MAX_SESSIONS = 1_000
 MIN_KEY_LENGTH = 16
@@ -189,9 +191,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+    """The name in a Host header; blank where the header is not a name and perhaps a port."""
+    match = HOST.fullmatch(host)
+    return "" if match is None else match["bracketed"] or match["name"]
 
 
 def _is_ip_address(name: str) -> bool:
