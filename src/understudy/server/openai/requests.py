@@ -203,7 +203,7 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     if faced is not None:
         faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
     elif user or background.about_user:
-        is_hidden = fold(user) in map(fold, names.false)  # must be answered as a name that is made up
+        is_hidden = fold(user) in map(fold, names.called)  # must be answered as a name that is made up
         faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, others, told=told)
         if is_hidden:
             names = shown_names_at(story, situation.persona.moment, {STRANGER: user})
@@ -256,7 +256,7 @@ def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str
     for user in (aim.user, faced.name if faced else ""):
         if user:
             names[fold(user)] = faced.name if faced and not aim.is_as_user else user
-    hidden = set(map(fold, character.names.false))
+    hidden = set(map(fold, character.names.called))
     seen = {name: known for name, known in {**names, fold(persona.name): persona.name}.items() if name not in hidden}
     return {**seen, fold(character.shown_name): persona.name}
 
