@@ -52,7 +52,7 @@ def test_stops_tell_chapters_begun_and_scenes_over_and_no_more(stories: dict[str
 
 
 def test_where_a_chapter_begins_the_title_is_its_own(stories: dict[str, Story]) -> None:
-    titles = dict((moment.dotted, title) for moment, title in stories["demo"].headings())
+    titles = {moment.dotted: title for moment, title in stories["demo"].headings()}
     for at in ("2.2", "2.3", "3.1"):
         slider = slider_at(stories["demo"], stories["demo"].moment(at))
         assert slider.title == titles[at]
