@@ -51,7 +51,7 @@ class Told:
     def thoughts(self) -> Sequence[Line]:
         return ()
 
-    def company(self, moment: Moment) -> frozenset[str]:  # noqa: ARG002
+    def company(self, moment: Moment) -> frozenset[str]:
         return frozenset()
 
 
