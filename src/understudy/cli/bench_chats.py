@@ -89,7 +89,7 @@ def _print_measures(rows: list[Document]) -> None:
             spread = "-" if row["low"] is None else f"{row['low']:+.2f}..{row['high']:+.2f}"
             cells += [starred(row), spread, f"{row['n']:,}"]
         lines.append((*key, *cells))
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=2)
 
 
 def _print_choices(which: str, rows: list[Document]) -> None:
@@ -107,5 +107,5 @@ def _print_choices(which: str, rows: list[Document]) -> None:
             known = row is not None and row["value"] is not None
             cells += [f"{row['value']:.3f}", f"{row['low']:.2f}..{row['high']:.2f}"] if row and known else ["-", "-"]
         lines.append((scorer, told_from, *cells))
-    print_table(out, columns, lines)
+    print_table(out, columns, lines, keys=2)
     out.print()

@@ -285,7 +285,8 @@ def _print_replies(document: Document, shown: int | None) -> None:
     for agent in dict.fromkeys(row["agent"] for row in rows):
         out.print(heading(agent))
         of_agent = [row for row in rows if row["agent"] == agent]
-        print_table(out, columns, ((row["kind"], row["metric"], row["guard"], *_cells(row)) for row in of_agent))
+        lines = ((row["kind"], row["metric"], row["guard"], *_cells(row)) for row in of_agent)
+        print_table(out, columns, lines, keys=3)
         changed = [
             reply for reply in document["replies"] if reply["agent"] == agent and (reply["stopped"] or reply["altered"])
         ]

@@ -168,6 +168,7 @@ def _print_agreement(document: dict[str, Any]) -> None:
                 (row["question"], clean(row["item"]), f"{row['disagreement']:.2f}", clean(row["answers"]))
                 for row in document["items"][:SHOWN]
             ],
+            keys=2,
         )  # fmt: skip
     if document["pairs"]:
         out.print(heading("Who agrees least"))
@@ -178,4 +179,5 @@ def _print_agreement(document: dict[str, Any]) -> None:
                 (row["question"], " and ".join(row["people"]), f"{row['agreement']:.2f}", str(row["items"]))
                 for row in document["pairs"][:SHOWN]
             ],
+            keys=2,
         )  # fmt: skip
