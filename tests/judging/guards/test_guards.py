@@ -15,7 +15,7 @@ from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
-from understudy.judging.guards.secrets import by_presence, kept_secret
+from understudy.judging.guards.secrets import by_presence, kept_secret, retold
 from understudy.persona import Other, Persona
 from understudy.readers import read
 from understudy.story import Line, Moment, Relation, Scene
@@ -210,9 +210,9 @@ def test_presence_alone_keeps_what_was_confided() -> None:
     confided = Draft("I hid the brass key.", "exchange", Moment((1, 1, 2)))
     history = (Turn("Mara", "Where is the brass key?"),)
     assert by_presence(Situation(persona, faced=Other("Mara")), history, confided).is_spoiler
-    assert by_presence(Situation(persona, faced=Other("Mara")), history, written("I hid the key.")).is_spoiler
+    assert retold(Situation(persona, faced=Other("Mara")), history, written("I hid the key.")).is_spoiler
     assert by_presence(Situation(persona, faced=Other("Tobias")), history, confided).passed
-    assert by_presence(Situation(persona, faced=Other("Mara")), history, written("On the hook.")).passed
+    assert retold(Situation(persona, faced=Other("Mara")), history, written("On the hook.")).passed
 
 
 @pytest.mark.parametrize(

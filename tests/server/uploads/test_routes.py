@@ -291,9 +291,9 @@ def test_a_reader_changes_no_upload_and_gets_none_of_its_files(
             sent = await client.post("/api/uploads", content=content, headers=asking(AUTHOR) | kind)
             upload = f"/api/uploads/{sent.json()['id']}"
             before = (await client.get(upload, headers=asking(AUTHOR))).json()
+            fix = {"fix": {"kind": "add-alias", "who": "Ines Vale", "alias": "Mine"}}
             tried = [
-                ("PATCH", "", {"fix": {"kind": "add-alias", "who": "Ines Vale", "alias": "Mine"}}),
-                ("DELETE", "", None),
+                ("PATCH", "", fix), ("DELETE", "", None),
                 ("POST", "/undo", None), ("POST", "/retry", {"form": "transcript"}), ("POST", "/restore", None),
                 ("GET", "", None), ("GET", "/files/1", None), ("GET", "/story", None), ("GET", "/quotations", None),
             ]  # fmt: skip

@@ -23,7 +23,7 @@ from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.later import known_later
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
-from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret
+from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence
 from understudy.judging.guards.story_view import Stories, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 
@@ -49,6 +49,7 @@ def stopping_guards(views: StoryViews) -> tuple[Guard, ...]:
 def doubting_guards(views: StoryViews) -> tuple[Guard, ...]:
     """Those that stop a small writer and old lines."""
     return (
+        retold_confidence(views),
         form,
         address,
         outdated(views),

@@ -3,7 +3,8 @@
     told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
                  it, or adds one more word of it; of a secret of others that the character does not know, six in ten,
                  at least three
-    confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced
+    confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced. That
+                 a writer's words are like such a line is only a doubt, as many are that tell nothing of it
 
 Secrets are the facts that an author has given with `known_to`, of the character and of others who confided in it, and
 the true names of those who go by another. Where nobody has marked anything, presence alone decides.
@@ -27,7 +28,16 @@ from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.persona import Past
 from understudy.story import Line
 
-__all__ = ["Statement", "behind_their_back", "by_presence", "confided", "kept_secret", "tells"]
+__all__ = [
+    "Statement",
+    "behind_their_back",
+    "by_presence",
+    "confided",
+    "kept_secret",
+    "retold",
+    "retold_confidence",
+    "tells",
+]
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
@@ -134,28 +144,40 @@ def _after_no(sentence: str) -> str:
 
 
 def confided(views: StoryViews) -> Guard:
-    """The guard of what was said in confidence, for stories whose author has marked no secrets."""
+    """The guard of lines said in confidence, for stories whose author has marked no secrets."""
+    return _where_none_is_marked(views, by_presence)
 
+
+def retold_confidence(views: StoryViews) -> Guard:
+    """The guard of a writer's words that are like a line said in confidence; many are that tell nothing of it."""
+    return _where_none_is_marked(views, retold)
+
+
+def _where_none_is_marked(views: StoryViews, unmarked: Guard) -> Guard:
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         if any(view.has_marked_secrets for view in views(situation)):
             return Verdict.passing(NAME)
-        return by_presence(situation, history, draft)
+        return unmarked(situation, history, draft)
 
     return guard
 
 
-def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
-    """Was it said in confidence, where the one faced was not?"""
-    language, faced = situation.persona.language, situation.faced
-    past = situation.persona.past
-    listener = faced.name if faced else ""
-    if draft.source in ("exchange", "memory") and draft.moment is not None:
-        company = company_at(past, draft.moment)
-        if listener in company:
-            return Verdict.passing(NAME)
-        if len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments:
-            return Verdict.spoiler(NAME)
+def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:  # noqa: ARG001
+    """Is it an old line that was said in confidence, where the one faced was not?"""
+    faced, past = situation.faced, situation.persona.past
+    if draft.source not in ("exchange", "memory") or draft.moment is None:
         return Verdict.passing(NAME)
+    company = company_at(past, draft.moment)
+    is_kept = len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments
+    if is_kept and (faced.name if faced else "") not in company:
+        return Verdict.spoiler(NAME)
+    return Verdict.passing(NAME)
+
+
+def retold(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
+    """Has a writer used the words of an own line that was said in confidence, where the one faced was not?"""
+    language, past = situation.persona.language, situation.persona.past
+    listener = situation.faced.name if situation.faced else ""
     stated = " ".join(part for part in sentences(draft.text) if not denies(part) and not asks(part))
     if draft.source != "writer" or not stated:
         return Verdict.passing(NAME)
