@@ -213,3 +213,10 @@ def test_it_is_written_for_somebody_of_the_story_too(make_context: MakeContext) 
     situation, history = heard(make_context, system(main), user("Hm."), said("What?"), system(view))
     assert situation.persona.name == "Tobias Rook" and len(situation.persona.past)
     assert history == (Turn("Tobias Rook", "Hm."), Turn("Ines Vale", "What?"))
+
+
+def test_names_that_a_program_has_made_plain_are_recognised(make_context: MakeContext) -> None:
+    main = MAIN.replace("Tom", "Tom Smith")
+    named = [{**user("Good day."), "name": "Tom_Smith"}, {**said("What?"), "name": "Ines_Vale"}]
+    _, history = heard(make_context, system(main), *named, user("Tom Smith: The key."))
+    assert history == (Turn("Tom Smith", "Good day."), Turn("Ines Vale", "What?"), Turn("Tom Smith", "The key."))

@@ -17,10 +17,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from understudy.agents.pools import KeyedCache
+from understudy.macros import fill_macros
+from understudy.names import GOES_BY
 from understudy.prompting import introduced_name
+from understudy.storyfile import Story
 from understudy.text import fold
+from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = [
     "Aim",
@@ -30,6 +35,7 @@ __all__ = [
     "read_aim",
     "read_prompt",
     "system_texts",
+    "told_by",
     "without_name",
 ]
 
@@ -81,7 +87,10 @@ MARKERS = re.compile(
 """What prompts for models have around turns; the turns themselves begin with names."""
 PROMPT_USERS = ("User", "Human", "You")
 FIRST_PERSON = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me)\b")
+LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 KNOWN_SHARE = 0.5  # of a text's sentences that makes it a card's
+
+_TOLD = KeyedCache[Callable[[str], bool]](64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +168,35 @@ def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[System
             lines = (line for line in told.splitlines() if not any(map(_finder(line), (MAIN, NEXT, USERS_VIEW))))
             texts += [SystemText(part.strip(), has_begun) for part in LABELLED.split("\n".join(lines)) if part.strip()]
     return texts
+
+
+def told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
+    """Does the story say a sentence of a character, at whatever moment? What holds when, the story alone says."""
+    return _TOLD.get_or_create((id(story), who, user), story, lambda: _told_by(story, who, user))
+
+
+def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
+    language, card = story.language, story.card_texts(who)
+    shown = {fact.who: value for fact in story.facts() if fact.attribute == GOES_BY for value in fact.values}
+    ties = story.relations(of=who)
+    ties = (*ties, *(replace(tie, to=shown[tie.to]) for tie in ties if tie.to in shown))
+    told = [
+        *story.character(who).profile,
+        *(fact_sentence(fact, language, hedged) for fact in story.facts(who) for hedged in (True, False)),
+        *(tie_sentence(tie, language, hedged) for tie in ties for hedged in (True, False)),
+        *(f"{fact.attribute}: {value}" for fact in story.facts(who) for value in fact.values),
+        *card.profile,
+        *card.greetings,
+        card.scenario,
+    ]
+    folded = {fold(fill_macros(text, who, name, language)) for text in told for name in ("", user)}
+    whole = "\0".join(folded)
+
+    def is_told(sentence: str) -> bool:
+        wanted = fold(sentence)
+        return not wanted or wanted in folded or (len(wanted) >= LEAST_QUOTED and wanted in whole)
+
+    return is_told
 
 
 def background_of(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from understudy.agents.pools import KeyedCache
 from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
-from understudy.macros import fill_macros
-from understudy.names import GOES_BY, shown_names_at
+from understudy.names import shown_names_at
 from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.messages import (
@@ -21,6 +19,7 @@ from understudy.server.openai.messages import (
     read_aim,
     read_prompt,
     system_texts,
+    told_by,
     without_name,
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
@@ -29,17 +28,16 @@ from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
 from understudy.storyfile import Story
 from understudy.text import fold
-from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = ["ParsedRequest", "model_not_found", "parse_request", "parse_text_request"]
 
 MAX_SENTENCES = 200
+HOTTEST = 2.0  # the highest temperature that OpenAI's chat API knows
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
 TOOL_ROLES = frozenset({"tool", "function"})
 ROLES = INSTRUCTION_ROLES | TOOL_ROLES | {"user", "assistant"}
 STRANGER = "the stranger"  # a user without a name, or with one that the story hides
 NAMELESS = frozenset({"user", "you", "human"})
-LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 
 IGNORED = {
     "tools": "characters use no tools",
@@ -52,8 +50,6 @@ IGNORED = {
 OTHER_SIDE = {"system": "system", "user": "assistant", "assistant": "user"}
 """The roles of messages where the prompt ends with the user's name: whoever goes on was taken for the character."""
 IGNORED_OF_TEXT = ("logprobs", "echo", "suffix", "best_of")
-
-_TOLD = KeyedCache[Callable[[str], bool]](64)
 
 
 @contextmanager
@@ -97,16 +93,16 @@ async def parse_text_request(request: TextRequest, registry: StoryRegistry) -> P
     others = [other for role, other, _ in prompted.messages if role == "user" and other]
     aim = Aim(prompted.speaker, others[-1] if others else "", is_roleplay=bool(prompted.speaker))
     if prompted.speaker and prompted.speaker != known.shown_name and await _speaker(registry, name, aim) == name:
-        aim = Aim(
-            user=prompted.speaker, is_as_user=True, is_roleplay=True
-        )  # it ends with the name of nobody of the story
+        # It ends with the name of nobody of the story.
+        aim = Aim(user=prompted.speaker, is_as_user=True, is_roleplay=True)
     messages = [
         RequestMessage(OTHER_SIDE[role], content=text) if aim.is_as_user else RequestMessage(role, text, other)
         for role, other, text in prompted.messages
     ]
     chat = ChatRequest(
         request.model, messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens, seed=request.seed,
-        temperature=request.temperature, top_p=request.top_p, agent=request.agent,
+        temperature=None if request.temperature is None else min(request.temperature, HOTTEST), top_p=request.top_p,
+        agent=request.agent,
     )  # fmt: skip
     parsed = await parse_request(chat, registry, aim)
     ignored = [f"{field} is ignored" for field in IGNORED_OF_TEXT if getattr(request, field) not in (None, False, "")]
@@ -187,34 +183,8 @@ def _background(
 ) -> Background:
     """What system messages tell of the character, its scene and the user."""
     said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
-    who = known.situation.persona.name
-    is_told = _TOLD.get_or_create((id(story), who, aim.user), story, lambda: _told_by(story, who, aim.user))
+    is_told = told_by(story, known.situation.persona.name, aim.user)
     return background_of(system_texts(said), aim, _own_names(known), is_told)
-
-
-def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
-    """Does the story say a sentence of the character, at whatever moment? What holds when, the story alone says."""
-    language, card = story.language, story.card_texts(who)
-    shown = {fact.who: value for fact in story.facts() if fact.attribute == GOES_BY for value in fact.values}
-    ties = story.relations(of=who)
-    ties = (*ties, *(replace(tie, to=shown[tie.to]) for tie in ties if tie.to in shown))
-    told = [
-        *story.character(who).profile,
-        *(fact_sentence(fact, language, hedged) for fact in story.facts(who) for hedged in (True, False)),
-        *(tie_sentence(tie, language, hedged) for tie in ties for hedged in (True, False)),
-        *(f"{fact.attribute}: {value}" for fact in story.facts(who) for value in fact.values),
-        *card.profile,
-        *card.greetings,
-        card.scenario,
-    ]
-    folded = {fold(fill_macros(text, who, name, language)) for text in told for name in ("", user)}
-    whole = "\0".join(folded)
-
-    def is_told(sentence: str) -> bool:
-        wanted = fold(sentence)
-        return not wanted or wanted in folded or (len(wanted) >= LEAST_QUOTED and wanted in whole)
-
-    return is_told
 
 
 def _own_names(character: ServedCharacter) -> tuple[str, ...]:
@@ -286,7 +256,9 @@ def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str
     for user in (aim.user, faced.name if faced else ""):
         if user:
             names[fold(user)] = faced.name if faced and not aim.is_as_user else user
-    return {**names, fold(persona.name): persona.name, fold(character.shown_name): persona.name}
+    hidden = set(map(fold, character.names.false))
+    seen = {name: known for name, known in {**names, fold(persona.name): persona.name}.items() if name not in hidden}
+    return {**seen, fold(character.shown_name): persona.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +295,9 @@ class _Turns:
         if not is_user:
             given = self.names.get(fold(message.name)) if message.name else None
             return Turn(named or given or own, said)
-        speaker = self.character.speaker(message.name, other) if message.name else other
+        speaker = other
+        if message.name:
+            speaker = self.names.get(fold(message.name)) or self.character.speaker(message.name, other)
         if named is not None and named != own:
             speaker, text = named, said
         return Turn(other if speaker == own else speaker, text)
