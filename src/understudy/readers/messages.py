@@ -65,8 +65,9 @@ def _branch_shown(record: Any) -> Any:
     at, seen = history.get("currentId"), set[str]()
     while isinstance(at, str) and at in messages and at not in seen:
         parent = messages[at].get("parentId")
-        is_answer = messages[at].get("role") == "assistant" and isinstance(parent, str)
-        together = _asked_together(at, answers[parent], messages) if is_answer else [at]
+        together = [at]
+        if messages[at].get("role") == "assistant" and isinstance(parent, str):
+            together = _asked_together(at, answers[parent], messages)
         branch += reversed(together)
         seen.update(together)
         at = parent
