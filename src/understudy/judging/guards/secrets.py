@@ -3,8 +3,8 @@
     told(d, s)   d has half of the words of meaning of secret s, at least two; or the message asks after s and d affirms
                  it, or adds one more word of it; of a secret of others that the character does not know, six in ten,
                  at least three
-    confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced. That
-                 a writer's words are like such a line is only a doubt, as many are that tell nothing of it
+    confided     lines said where the one faced was not, close to words that ask for silence; or about the one faced.
+                 That a writer's words are like such a line is only a doubt, as many are that tell nothing of it
 
 Secrets are the facts that an author has given with `known_to`, of the character and of others who confided in it, and
 the true names of those who go by another. Where nobody has marked anything, presence alone decides.
