@@ -88,3 +88,9 @@ def test_before_anybody_has_spoken_nobody_can_be_talked_to(ask: Ask) -> None:
     page = ask("GET", "/", params={"story": "demo", "at": "start"}).text
     assert "Nobody has spoken yet" in page
     assert "Move along the timeline" in page
+
+
+def test_the_default_agent_is_told_in_words(ask: Ask) -> None:
+    page = ask("GET", "/", params={"story": "demo", "agent": "auto"}).text
+    assert "the best answer that passes the guards" in page and "words by" not in page
+    assert "words by" in ask("GET", "/", params={"story": "demo", "agent": "writer"}).text
