@@ -12,7 +12,15 @@ from found import found_fact, found_tie
 from understudy.readers import read
 from understudy.story import Fact, Moment, Relation, Schema, holding_at
 from understudy.text import LANGUAGES, guess_language, words
-from understudy.wording import about_other, fact_sentence, plain_lines, speaker_words, tie_sentence, tie_to_faced
+from understudy.wording import (
+    about_other,
+    attribute_label,
+    fact_sentence,
+    plain_lines,
+    speaker_words,
+    tie_sentence,
+    tie_to_faced,
+)
 
 ATTRIBUTES = [name for name in Schema().attributes if name not in {"born", "died"}]
 START = Moment((1,))
@@ -182,3 +190,7 @@ def test_what_was_found_without_certainty_is_said_so() -> None:
     assert tie_sentence(found_tie("A", "花", "spouse", source, confidence=0.7, term="妻子"), "zh") == (
         "花好像是我的妻子。"
     )
+
+
+def test_an_attribute_is_shown_by_an_ordinary_word() -> None:
+    assert [attribute_label(name) for name in ("export", "belongings")] == ["expertise", "belongings"]

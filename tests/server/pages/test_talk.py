@@ -144,3 +144,9 @@ def test_the_lorebook_is_shown_to_authors_and_what_of_it_came_up_to_all(tmp_path
         events_of(ask("POST", f"/api/chats/{chat}/messages", json={"text": "The lamp?"}, headers=reader))
         page = ask("GET", f"/chats/{chat}", headers=reader).text
         assert "From the lorebook" in page and "brought up by: lamp" in page and "divider" not in page
+
+
+def test_the_default_agent_is_told_in_words(ask: Ask) -> None:
+    page = ask("GET", "/", params={"story": "demo", "agent": "auto"}).text
+    assert "the best answer that passes the guards" in page and "words by" not in page
+    assert "words by" in ask("GET", "/", params={"story": "demo", "agent": "writer"}).text
