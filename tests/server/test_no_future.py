@@ -104,7 +104,9 @@ def script() -> dict[str, str]:
     return acts
 
 
-CANARY = re.compile(r"(?i)zq[a-z]+?(\d)(\d)")
+CANARY = re.compile(  # by its words: the id of a chat is drawn, and may be any letters
+    r"(?i)zq(?:name|alias|profile|fact|title|setting|line|answer|entrance|birth|last)(\d)(\d)"
+)
 STORIES_VIEW = re.compile(r"\w+ (/stories|/api/uploads/form)")
 MOMENTS = ("start", "1.1", "1.1.2", "1.2", "2.1", "2.1.3", "2.2", "3.1", "end")
 

@@ -393,3 +393,9 @@ def test_a_secret_of_others_that_nobody_told_is_not_hit_upon(demo: Story, views:
     guard = kept_secret(views)
     assert not guard(situation, history, written("She made up a husband and bought the ring, and he was late.")).passed
     assert guard(situation, history, written("She has a ring, and she is never late.")).passed
+
+
+@pytest.mark.parametrize(("text", "passes"), [("You just lied to Pia.", False), ("I lied to Nan.", True)])
+def test_the_one_faced_is_not_spoken_of_as_of_somebody_else(demo: Story, text: str, passes: bool) -> None:
+    situation, history = at(demo, "Zita Karst", "1.2", "Pia Lenk", "What did you do?")
+    assert address(situation, history, written(text)).passed == passes

@@ -124,7 +124,7 @@ def _third_person(names: tuple[str, ...], own: bool) -> re.Pattern[str] | None:
         return re.compile(rf"(?<!am )(?<!I'm )(?<!is )(?<!me )\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})")
     return re.compile(
         rf"\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})|\b(?:with|of|about|by|from|for|trust|like|love|hate|"
-        rf"despise|know|ask|tell|see|the)\s+(?:{joined})\b(?!,? you)"
+        rf"despise|know|ask|tell|see|the|to)\s+(?:{joined})\b(?!,? you)"
     )
 
 
