@@ -217,3 +217,14 @@ def test_the_same_asked_again_is_another_of_its_candidates(client_of: ClientOf) 
     assert writer.samplings[-1].seed is not None  # all that it had were said: it writes others
     streamed = "".join(chunk.choices[0].delta.content or "" for chunk in say(client, stream=True, temperature=0))
     assert streamed == TEXT
+
+
+def test_a_writer_that_tells_only_the_whole_is_cut_as_any_other(client_of: ClientOf) -> None:
+    class Whole(Writer):
+        def stream(self, *arguments: Any) -> Generator[str, None, Reply]:
+            yield from ()
+            return Reply("I never left the quay.")
+
+    choice = say(client_of(Whole()), stop=" left", seed=1).choices[0]
+    assert (choice.message.content, choice.finish_reason) == ("I never", "stop")
+    assert say(client_of(Whole()), max_tokens=2, seed=1).choices[0].finish_reason == "length"

@@ -27,7 +27,7 @@ from understudy.cancellation import Cancellation
 from understudy.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.errors import UnderstudyError
 from understudy.server.executor import OPENING, AgentExecutor, Asked, Disconnected, cancelled
-from understudy.server.openai.encoder import TokenLimit, count_tokens, truncate
+from understudy.server.openai.encoder import TokenLimit, cut, total_tokens
 from understudy.server.openai.requests import ParsedRequest
 from understudy.server.openai.schemas import (
     AssistantMessage,
@@ -56,7 +56,6 @@ UNSPACED = r"\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"
 WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}\s*|[^\s{UNSPACED}]+\s*|\s+")
 """A word with the space after it; two characters at a time in scripts without spaces."""
 DONE = b"data: [DONE]\n\n"
-SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 LARGEST_SEED = 2**31
 ANOTHER_TEMPERATURE = 1.0  # of a second try, where the request leaves it open
 TRIES = 5  # with other seeds, for a reply that was not given before
@@ -237,14 +236,14 @@ class Completing:
             texts = _choices(reply)
         first = next((index for index, text in enumerate(texts) if self._is_new(text)), asked.times % len(texts))
         for index, whole in enumerate([*texts[first:], *texts[:first]][: parsed.sampling.n]):
-            text, reason = _truncated(whole, parsed.sampling)
+            text, reason = cut(whole, parsed.sampling)
             for word in WORDS.findall(text):
                 yield index, word
             details = _details(parsed.character, _with_stop(reply, whole, text), is_first=whole == reply.text)
             yield index, FinishedChoice(text, reason, details, None if index else reply.usage)
 
     def _is_new(self, text: str) -> bool:
-        return not self._asked.times or self._asked.is_new(_truncated(text, self._parsed.sampling)[0])
+        return not self._asked.times or self._asked.is_new(cut(text, self._parsed.sampling)[0])
 
     async def _reply(self, sampling: Sampling) -> Reply:
         parsed, left = self._parsed, partial(cancelled, self.cancellation)
@@ -337,11 +336,11 @@ class Completing:
                     break
         reason: Literal["stop", "length"] = "length" if limit.is_reached else "stop"
         if reply is None:  # a stop sequence or the limit came before the agent's own end
-            cut = Reply(text, evidence=() if text or limit.is_reached else (STOPPED_AT_ONCE,))
-            yield FinishedChoice(text, reason, _details(character, cut, is_first=True))
+            stopped = Reply(text, evidence=() if text or limit.is_reached else (STOPPED_AT_ONCE,))
+            yield FinishedChoice(text, reason, _details(character, stopped, is_first=True))
             return
         if not pieces:
-            whole, (text, reason) = reply.text, _truncated(reply.text, sampling)
+            whole, (text, reason) = reply.text, cut(reply.text, sampling)
             reply = _with_stop(reply, whole, text)
             for word in WORDS.findall(text):
                 yield word
@@ -357,11 +356,8 @@ class Completing:
             total = sum(counted, Usage())
             prompt, completion = round(total.prompt_tokens / total.calls), total.completion_tokens
         else:
-            prompts, texts = self._parsed.texts, [choice.text for choice in choices]
-            is_short = sum(map(len, prompts)) < SHORT
-            every = [*prompts, *texts]
-            counts = count_tokens(every) if is_short else await asyncio.to_thread(count_tokens, every)
-            prompt, completion = sum(counts[: len(prompts)]), sum(counts[len(prompts) :])
+            prompt = await total_tokens(self._parsed.texts)
+            completion = await total_tokens([choice.text for choice in choices])
         return TokenUsage(prompt, completion, prompt + completion)
 
 
@@ -380,16 +376,6 @@ def _with_stop(reply: Reply, whole: str, text: str) -> Reply:
     if text or not whole:
         return reply
     return replace(reply, evidence=(*reply.evidence, STOPPED_AT_ONCE))
-
-
-def _truncated(text: str, sampling: Sampling) -> tuple[str, Literal["stop", "length"]]:
-    """A text that was not written for this request, as far as the request lets it go."""
-    ends = [index for index in map(text.find, sampling.stop) if index >= 0]
-    text = text[: min(ends)] if ends else text
-    if sampling.max_tokens is None:
-        return text, "stop"
-    text, is_truncated = truncate(text, sampling.max_tokens)
-    return text, "length" if is_truncated else "stop"
 
 
 def _is_full(usage: Usage | None, sampling: Sampling) -> bool:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from understudy.dialogue import Sampling
 from understudy.encoding import SentenceEncoder, shipped_model
 from understudy.server.openai.schemas import Embedding, EmbeddingList, EmbeddingsRequest, EmbeddingsUsage
 from understudy.server.problems import Refused
 
-__all__ = ["TokenLimit", "count_tokens", "embed", "truncate"]
+__all__ = ["TokenLimit", "cut", "embed", "total_tokens"]
 
 MODEL = "encoder"
 MAX_TEXTS = 256
+SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 TOKENIZER = "tokenizer.json"
 
 
@@ -39,6 +42,22 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
     """The number of tokens of each text. Not as a batch, which would start a thread pool for a few words."""
     encode = _tokenizer().encode
     return [len(encode(text, add_special_tokens=False)) for text in texts]
+
+
+async def total_tokens(texts: Sequence[str]) -> int:
+    """The tokens of texts together; many are counted off the event loop."""
+    is_short = sum(map(len, texts)) < SHORT
+    return sum(count_tokens(texts) if is_short else await asyncio.to_thread(count_tokens, texts))
+
+
+def cut(text: str, sampling: Sampling) -> tuple[str, Literal["stop", "length"]]:
+    """A text that was not written for this request, as far as the request lets it go."""
+    ends = [index for index in map(text.find, sampling.stop) if index >= 0]
+    text = text[: min(ends)] if ends else text
+    if sampling.max_tokens is None:
+        return text, "stop"
+    text, is_truncated = truncate(text, sampling.max_tokens)
+    return text, "length" if is_truncated else "stop"
 
 
 def truncate(text: str, max_tokens: int) -> tuple[str, bool]:
