@@ -60,7 +60,7 @@ def test_what_goes_where() -> None:
     assert card.text("description") == "I keep the lock.\nI have a brass key.\ncharacter: dry, patient\nhobby: rowing"
     assert card.text("personality") == "dry, patient"
     assert card.text("scenario") == (
-        f"Where and when: at the lock.\n{{{{user}}}} is Bastien, and speaks to {{{{char}}}}.\n{friend}"
+        f"Scene: at the lock.\n{{{{user}}}} is Bastien, and speaks to {{{{char}}}}.\n{friend}"
     )
     assert card.text("first_mes") == "It sticks when the water is low."
     assert card.text("mes_example") == (

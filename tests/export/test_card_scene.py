@@ -48,7 +48,7 @@ FACING = replace(ALONE, faced=Other("Bastien", relations=(FRIEND,), aliases=("Ba
 
 def test_the_scenario_is_a_scene() -> None:
     lines = CardScene(ALONE).scenario().splitlines()
-    assert lines[0].endswith("the lower gate, at dusk.")
+    assert lines[0] == "Scene: after this one: the lower gate, at dusk."
     assert lines[1] == "{{char}} was there with Bastien."
     assert 'Bastien: "Is it raining?" Odile: "It has not stopped, carter."' in lines[2]
     assert lines[3] == "{{user}} speaks to {{char}}."
@@ -58,12 +58,14 @@ def test_the_scenario_is_a_scene() -> None:
 def test_a_scene_that_is_still_going_on_is_told_as_such() -> None:
     under_way = replace(ALONE, is_in_scene=True, setting="the lower gate, at dusk", present=(Other("Bastien"),))
     lines = CardScene(under_way).scenario().splitlines()
-    assert lines[0] == "Where and when: the lower gate, at dusk."
+    assert lines[0] == "Scene: the lower gate, at dusk."
     assert lines[1] == "{{char}} is there with Bastien."
 
 
 def test_the_scenario_says_who_the_user_is() -> None:
     assert "{{user}} is Bastien" in CardScene(FACING).scenario()
+    without_scene = CardScene(replace(FACING, scene=None)).scenario()
+    assert without_scene.startswith("Scene: {{user}} is Bastien"), "chat programs send it among other texts"
 
 
 def test_nobody_knows_where_somebody_without_a_past_is() -> None:

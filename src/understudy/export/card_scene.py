@@ -87,6 +87,7 @@ class CardScene:
             parts += self._part("last", lines=self._last_lines(scene))
         if parts or self._faced:
             parts.append(scene_sentence("user" if self._faced else "stranger", self.language, name=self._faced or ""))
+            parts[0] = scene_sentence("label", self.language, text=parts[0])
         ties = situation.faced.relations if situation.faced else ()
         ties = (*ties, *(tie for tie in self.persona.relations if tie.to in company and tie not in ties))
         return "\n".join((*parts, *(tie_sentence(tie, self.language) for tie in ties)))
