@@ -137,7 +137,11 @@ class CardScene:
     def examples(self) -> str:
         """The last exchanges with one person, a block for each scene."""
         partner = self._partner
-        calls = None if self._faced or partner is None else self._names_of(partner, BEFORE_CALL, AFTER_CALL)
+        is_another = partner not in (
+            None,
+            self._faced,
+        )  # then their name, where it is called, is the user's
+        calls = self._names_of(partner, BEFORE_CALL, AFTER_CALL) if partner is not None and is_another else None
         parts: list[str] = []
         scene = None
         for utterance in self._with(partner)[-EXCHANGES:]:
