@@ -137,11 +137,8 @@ class CardScene:
     def examples(self) -> str:
         """The last exchanges with one person, a block for each scene."""
         partner = self._partner
-        is_another = partner not in (
-            None,
-            self._faced,
-        )  # then their name, where it is called, is the user's
-        calls = self._names_of(partner, BEFORE_CALL, AFTER_CALL) if partner is not None and is_another else None
+        is_user_themselves = partner in (None, self._faced)  # who is called by the name that they go by there
+        calls = None if is_user_themselves else self._names_of(str(partner), BEFORE_CALL, AFTER_CALL)
         parts: list[str] = []
         scene = None
         for utterance in self._with(partner)[-EXCHANGES:]:
