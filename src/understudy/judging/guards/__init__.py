@@ -17,6 +17,7 @@ from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import others_deed, unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
+from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.identity import made_up_words, poses_as_another, speaks_as_another
 from understudy.judging.guards.knowledge import invented, not_yet_known
@@ -50,6 +51,7 @@ def stopping_guards(views: StoryViews) -> tuple[Guard, ...]:
         kept_secret(views),
         confided(views),
         known_later(views),
+        foretold(views),
     )
 
 
