@@ -1,8 +1,10 @@
 """Fits and judges what tells that a reply foretells the story (src/understudy/judging/guards/foretold.py).
 
     python benchmarks/foretold.py                    fits to the marks, and judges each role by a fit to the others
-    python benchmarks/foretold.py REPLIES.jsonl ...  makes the marks anew from replies as `bench guard --replies` takes
-                                                     them, of the kinds 'good' and 'paraphrased'
+    python benchmarks/foretold.py REPLIES.jsonl ... [--strangers OTHERS.jsonl]
+                                                     makes the marks anew from replies as `bench guard --replies` takes
+                                                     them, of the kinds 'good' and 'paraphrased'; and from replies of
+                                                     people of other stories, offered to these roles in turn
 
 foretold_marks.jsonl has a line for each reply to a role of a story: the features of the reply, of its sentences and of
 its beginnings (a stream is judged by all of these), and whether it tells in other words what only happens later. A
@@ -15,7 +17,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,15 @@ from understudy.text import sentences
 MARKS = Path(__file__).parent / "foretold_marks.jsonl"
 NAMES = [field.name for field in fields(ForetellingFeatures)]
 NEVER = -9.0
+STRANGERS = 300
 SHARES = (0.01, 0.015, 0.02, 0.03, 0.05)  # of good replies stopped
 
 Reals = NDArray[np.float64]
 
 
-def marks_of(paths: list[Path]) -> Iterator[dict[str, Any]]:
+def marks_of(paths: list[Path], strangers: Path | None) -> Iterator[dict[str, Any]]:
+    others = read_replies(strangers)[0] if strangers else []
+    others = others[:: max(len(others) // STRANGERS, 1)]
     for path in paths:
         replies, stories = read_replies(path)
         views = StoryViews(stories)
@@ -44,7 +49,11 @@ def marks_of(paths: list[Path]) -> Iterator[dict[str, Any]]:
             if reply.kind in ("good", "paraphrased") and views(reply.situation):
                 features = [row for text in _versions(reply) if (row := _row(views, reply, text)) is not None]
                 role = reply.situation.persona.name
-                yield {"role": role, "foretells": reply.kind != "good", "features": features}
+                yield {"role": role, "kind": reply.kind, "features": features}
+                if others and reply.kind == "good" and features:
+                    other = replace(others.pop(), situation=reply.situation)
+                    features = [row for text in _versions(other) if (row := _row(views, other, text)) is not None]
+                    yield {"role": role, "kind": "stranger", "features": features}
 
 
 def _versions(reply: DraftedReply) -> list[str]:
@@ -79,17 +88,20 @@ def _scores(marks: list[dict[str, Any]], weights: Reals, bias: float) -> Reals:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("replies", nargs="*", type=Path)
-    paths = parser.parse_args().replies
-    if paths:
-        MARKS.write_text("".join(json.dumps(mark) + "\n" for mark in marks_of(paths)), encoding="utf-8")
+    parser.add_argument("--strangers", type=Path)
+    options = parser.parse_args()
+    if options.replies:
+        MARKS.write_text(
+            "".join(json.dumps(mark) + "\n" for mark in marks_of(options.replies, options.strangers)), encoding="utf-8"
+        )
     marks = [json.loads(line) for line in MARKS.read_text(encoding="utf-8").splitlines()]
-    foretells = np.array([mark["foretells"] for mark in marks])
+    kinds = np.array([mark["kind"] for mark in marks])
     held_back = np.zeros(len(marks))
 
     def fitted(some: list[dict[str, Any]]) -> tuple[Reals, float]:
         whole = [mark for mark in some if mark["features"]]
         rows = np.array([mark["features"][0] for mark in whole])
-        return fit(rows, np.array([float(mark["foretells"]) for mark in whole]))
+        return fit(rows, np.array([float(mark["kind"] == "paraphrased") for mark in whole]))
 
     for role in {mark["role"] for mark in marks}:
         weights, bias = fitted([mark for mark in marks if mark["role"] != role])
@@ -98,12 +110,14 @@ def main() -> None:
     weights, bias = fitted(marks)
     print(json.dumps({"weights": dict(zip(NAMES, weights.round(3).tolist())), "bias": round(bias, 3)}))
     for name, scores in (("fitted", _scores(marks, weights, bias)), ("held back by role", held_back)):
-        good = np.sort(scores[~foretells])[::-1]
+        good = np.sort(scores[kinds == "good"])[::-1]
         for share in SHARES:
             least = float(good[int(share * len(good))])
             row = {"judged": name, "good_stopped": share, "threshold": round(1 / (1 + np.exp(-least)), 3)}
-            print(json.dumps(row | {"foretelling_stopped": round(float((scores[foretells] > least).mean()), 3)}))
-    print(json.dumps({"good": int((~foretells).sum()), "foretelling": int(foretells.sum())}), file=sys.stderr)
+            for kind in ("paraphrased", "stranger"):
+                row[f"{kind}_stopped"] = round(float((scores[kinds == kind] > least).mean()), 3)
+            print(json.dumps(row))
+    print(json.dumps({kind: int((kinds == kind).sum()) for kind in sorted(set(kinds))}), file=sys.stderr)
 
 
 if __name__ == "__main__":

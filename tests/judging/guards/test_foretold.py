@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from understudy.dialogue import Draft, Turn, situation_at
@@ -65,9 +67,9 @@ def test_plans_guesses_and_small_talk_pass(demo: Story, text: str) -> None:
 
 
 def test_flat_prophecy_of_what_the_story_never_tells_passes() -> None:
-    nothing = ForetellingFeatures(0.0, 0.0, 0.0, 4.0, 0.0, 3.0, 2.0, 1.0, 0.0, 0.0)
+    nothing = ForetellingFeatures(0.0, 0.0, 0.0, 4.0, 0.0, 3.0, 2.0, 1.0, 0.0, 0.0, 2.0)
     assert chance_of_foretelling(nothing) == 0.0
-    told = ForetellingFeatures(6.0, 1.8, 1.2, 2.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0)
+    told = ForetellingFeatures(6.0, 1.8, 1.2, 2.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 2.0)
     assert chance_of_foretelling(told) >= THRESHOLD
 
 
@@ -86,3 +88,16 @@ def test_what_the_character_has_heard_joined_is_no_news(demo: Story) -> None:
     said = max((line.text for line in situation.persona.past.lines()), key=len)
     features = features_of(view, situation, (), said)
     assert features is not None and features.more_than_heard <= 0 and features.new_names == 0
+
+
+def test_a_pair_whose_first_term_was_heard_wherever_it_stands_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "story.txt"
+    path.write_text(
+        "# act 1: First\n## scene 1: Here\nANN: The lighthouse is dark tonight.\n"
+        "## scene 2: There\nBEN: A pelican came and went.\nCAT: I saw the pelican too.\n",
+        encoding="utf-8",
+    )
+    story = read(path)
+    situation = situation_at(story, "Ann", "1.2", "Ben")
+    (view,) = StoryViews(lambda _: [story])(situation)
+    assert features_of(view, situation, (), "The lighthouse has a pelican, and I have seen it.") is not None

@@ -212,7 +212,8 @@ def test_presence_alone_keeps_what_was_confided() -> None:
     assert by_presence(Situation(persona, faced=Other("Mara")), history, confided).is_spoiler
     assert by_presence(Situation(persona, faced=Other("Mara")), history, written("I hid the key.")).is_spoiler
     assert by_presence(Situation(persona, faced=Other("Tobias")), history, confided).passed
-    assert by_presence(Situation(persona, faced=Other("Mara")), history, written("On the hook.")).passed
+    for harmless in ("On the hook.", "I must tell you nothing of it."):
+        assert by_presence(Situation(persona, faced=Other("Mara")), history, written(harmless)).passed
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from understudy.text import stop_words, words
 __all__ = ["ForetellingFeatures", "chance_of_foretelling", "features_of", "foretold"]
 
 NAME = "knowledge"
-THRESHOLD = 0.6
+THRESHOLD = 0.55
 BESIDE = 2  # lines
 OF_MESSAGE = 0.5
 LEAST_RARITY = 3.0  # of a term that is no name and no event: ln(lines of the story / lines that have it)
@@ -75,7 +75,7 @@ class ForetellingFeatures:
     """What is known of a reply."""
 
     more_than_heard: float
-    """How much rarer its terms are that meet in one unheard line than those that meet in any line heard."""
+    """How much rarer its terms are that meet in one unheard line are, than those that meet in any line heard."""
     joined: float
     """ln(1 + the pairs of terms that only unheard lines join, and more of them than by chance)."""
     missed: float
@@ -89,6 +89,8 @@ class ForetellingFeatures:
     is_future_asked: float
     hedged: float
     denied: float
+    length: float
+    """ln(1 + words): in a long text more terms meet by chance."""
 
     @property
     def is_of_the_story(self) -> bool:
@@ -96,8 +98,8 @@ class ForetellingFeatures:
         return self.more_than_heard > 0 or self.joined > 0 or self.new_names > 0
 
 
-WEIGHTS = ForetellingFeatures(0.121, 0.916, 0.571, 1.0, 0.929, 1.244, 1.893, 0.675, -1.591, -0.558)
-BIAS = -5.136
+WEIGHTS = ForetellingFeatures(0.103, -0.038, 0.732, 1.318, -0.032, 1.107, 1.616, 0.476, -1.553, -0.327, -1.701)
+BIAS = -0.089
 
 
 def foretold(views: StoryViews) -> Guard:
@@ -150,6 +152,7 @@ def features_of(
         float(FUTURE.search(message) is not None),
         sum(HEDGE.search(part) is not None for part in stated),
         sum(map(has_negation, stated)),
+        math.log1p(len(bag)),
     )
 
 
@@ -237,7 +240,8 @@ class Meeting:
             joined = self._heard[lines[self._near[first][lines]]]
             if not len(joined) or joined.any():
                 continue
-            expected = unheard[first] * unheard[second] * (2 * BESIDE + 1) / unheard_lines
+            # The first may have been heard everywhere, and the second be unheard beside it.
+            expected = max(unheard[first], 1) * unheard[second] * (2 * BESIDE + 1) / unheard_lines
             count = len(joined)
             surplus = count * math.log(count / expected) - (count - expected) if count > expected else 0.0
             found.append((surplus, count * heard_lines / unheard_lines))
