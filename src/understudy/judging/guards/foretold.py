@@ -106,10 +106,15 @@ def foretold(views: StoryViews) -> Guard:
     def guard(situation: Situation, history: Sequence[Turn], draft: Draft) -> Verdict:
         if draft.source in OF_THE_PERSONA:
             return Verdict.passing(NAME)
+        parts = sentences(draft.text)
+        # A part that must not be said must not be hidden in a longer text either.
+        beginnings = (" ".join(parts[:count]) for count in range(2, len(parts)))
+        texts = dict.fromkeys((draft.text, *parts, *beginnings))
         for view in views(situation):
-            features = features_of(view, situation, history, draft.text)
-            if features is not None and chance_of_foretelling(features) >= THRESHOLD:
-                return Verdict.spoiler(NAME)
+            for text in texts:
+                features = features_of(view, situation, history, text)
+                if features is not None and chance_of_foretelling(features) >= THRESHOLD:
+                    return Verdict.spoiler(NAME)
         return Verdict.passing(NAME)
 
     return guard
