@@ -127,6 +127,15 @@ class Chronology:
             if (number := self._terms.get(term)) is not None:
                 yield term, written, self._lines[self._starts[number] : self._starts[number + 1]]
 
+    def single_terms(self) -> Iterator[str]:
+        """Every term of the story that is one word."""
+        return (term for term in self._terms if " " not in term)
+
+    def uses(self, term: str) -> Numbers:
+        """The lines that have a term of the story."""
+        number = self._terms[term]
+        return self._lines[self._starts[number] : self._starts[number + 1]]
+
     def is_telling(self, term: str) -> bool:
         """A phrase or a name. English writes names with a capital, Japanese foreign ones in katakana."""
         if " " in term or term in self._names:

@@ -171,7 +171,15 @@ def test_nothing_unjudged_is_ever_shown(demo: Story, benedek: Situation, texts: 
     assert shown.strip()
 
 
-NEVER_SAID = (SECRET, LATER, "Yes.", "My name is Danilo Reuss.", "As an AI I cannot.", "Zita Karst: I knew it.")
+NEVER_SAID = (
+    SECRET,
+    LATER,
+    "Dr Bohm is dead.",
+    "Yes.",
+    "My name is Danilo Reuss.",
+    "As an AI I cannot.",
+    "Zita Karst: I knew it.",
+)
 
 
 @given(

@@ -17,8 +17,9 @@ from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import others_deed, unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
+from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
-from understudy.judging.guards.identity import made_up_words, speaks_as_another
+from understudy.judging.guards.identity import made_up_words, poses_as_another, speaks_as_another
 from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.later import known_later
 from understudy.judging.guards.outdated import outdated
@@ -43,7 +44,15 @@ __all__ = [
 
 def stopping_guards(views: StoryViews) -> tuple[Guard, ...]:
     """Those that hold for every writer, the cheapest first."""
-    return not_a_reply, behind_their_back, kept_secret(views), confided(views), known_later(views)
+    return (
+        not_a_reply,
+        poses_as_another(views),
+        behind_their_back,
+        kept_secret(views),
+        confided(views),
+        known_later(views),
+        foretold(views),
+    )
 
 
 def doubting_guards(views: StoryViews) -> tuple[Guard, ...]:

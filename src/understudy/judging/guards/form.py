@@ -34,14 +34,43 @@ ASSISTANT = re.compile(
     r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
     re.IGNORECASE,
 )
+MACHINE = (
+    r"(?:a\.?i\.?(?![\w-])|artificial intelligence|(?:\w+ ){0,2}language model|chat ?bot|"
+    r"(?:(?:ai|digital|virtual)(?: \w+)? |\w+ ai )(?:assistant|stylist|companion|helper|model|character)|"
+    r"fictional (?:character|person|being)|(?:computer )?program that)"
+)
+MACHINE_DE = (
+    r"(?:ki\b|künstliche intelligenz|(?:\w+ ){0,2}sprachmodell|chatbot|"
+    r"(?:ki-|(?:virtuell|digital)e[rs]? )(?:assistent|modell|assistenz)|fiktive[rs]? (?:figur|person|charakter))"
+)
 BOT = re.compile(
-    r"<\||\|>|\bas an? (?:ai|artificial intelligence|(?:ai |virtual )assistant|(?:large )?language model)\b|"
-    r"\bi(?: am|'m|’m) (?:just |only )?an? (?:ai|chatbot|(?:large )?language model|(?:ai|virtual) assistant)\b|"
-    r"\bmy training data\b|\bhow (?:can|may) i (?:assist|help) you today\b|"
-    r"\bi (?:cannot|can't|can’t) (?:assist|help) with (?:that|this) (?:request|question)?\b",
+    rf"<\||\|>|\b(?:as|being|i(?: am|'m|’m)) (?:(?:just|only|actually|merely) )?(?:an? |your |the )?{MACHINE}"
+    rf"|\b(?:als|bin(?: ja| nur| leider| bloß)?) (?:eine? |deine? |ihre? )?{MACHINE_DE}"
+    r"|\bas an assistant,? i\b|\bmy (?:programming|training data|(?:system )?prompt)\b|\bmeine trainingsdaten\b"
+    r"|\bi(?: was| am|'m|’m|'ve been|’ve been) (?:trained on|programmed to|designed to (?:assist|help|be helpful))"
+    r"|\b(?:generated|written) by (?:an? )?(?:computer|program|algorithm|a\.?i\b|model\b)"
+    r"|\baccess to (?:real-?time|live|current|up-to-date) |\bmy (?:knowledge|training) cut-?off\b"
+    r"|\binstructions say that i (?:am|'m|must|mustn['’]t|may|cannot|should)\b.{0,60}\b(?:scenario|character|persona)"
+    r"|\bhow (?:else )?(?:can|may) i (?:assist|help)(?: you)? today\b"
+    r"|\bwie kann ich (?:dir|ihnen|euch) heute (?:helfen|behilflich)"
+    r"|\bi (?:cannot|can't|can’t) (?:assist|help) with (?:that|this) (?:request|question)?\b"
+    r"|\bi (?:cannot|can't|can’t|won't|won’t|will not) (?:engage|participate|take part) in (?:\w+ ){0,4}"
+    r"(?:conversation|content|scenario|role-?play)",
     re.IGNORECASE,
 )
-OF_BOTS = re.compile(r"\b(?:language model|openai|chatgpt|(?:stay|break|out of) (?:in )?character)\b", re.IGNORECASE)
+OFFER = re.compile(
+    r"\bi(?: would|'d|’d| am|'m|’m) (?:be )?(?:happy|glad) to (?:help|assist)(?: you)? with\b"
+    r"|\b(?:would you like|do you want) me to (?:suggest|recommend|explain|summari[sz]e|provide|generate|elaborate)\b"
+    r"|\b(?:shall|should) i summari[sz]e\b|\bhow else (?:can|may) i help\b"
+    r"|\bcan i help(?: you)? with anything else\b|\bis (?:that|this) (?:reply|response) helpful\b"
+    r"|\b(?:möchtest du|möchten sie) mehr über\b|\bkann ich (?:dir|ihnen) (?:sonst noch|noch mit)\b"
+    r"|\b(?:the|a|this|your) (?:role-?play|fictional character|story's script)\b|\bthe character of [A-Z]",
+    re.IGNORECASE,
+)
+OFFERS = 2  # polite people make one of them too
+OF_BOTS = re.compile(
+    r"\b(?:language model|sprachmodell|openai|chatgpt|(?:stay|break|out of) (?:in )?character)\b", re.IGNORECASE
+)
 ARTIFICIAL = re.compile(r"\b(?:ai|a\.i\.|artificial|robot|android|computer|machine|chatbot|assistant)\b", re.IGNORECASE)
 SCRIPT_ROLE = re.compile(
     r"(?:^|\n)\s*[*_]*(?:user|assistant|system|human)[*_]*\s*[:：]|\b(?:User|Assistant)[:：]|\n\s*[*_]*(?:You|Me)[*_]*\s*:"
@@ -103,11 +132,14 @@ def not_a_reply(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
 
 
 def _speaks_as_bot(situation: Situation, text: str) -> bool:
-    """Somebody artificial may say so; whoever is asked about bots may ask back, or deny."""
+    """Who is artificial, or has said so before, may say so; whoever is asked about bots may ask back, or deny."""
     if any(map(ARTIFICIAL.search, (*situation.persona.profile, *situation.persona.attributes.get("title", ())))):
         return SPECIAL.search(text) is not None
-    mentions = any(OF_BOTS.search(part) and not asks(part) and not has_negation(part) for part in sentences(text))
-    return mentions or BOT.search(text) is not None
+    said = [part for part in sentences(text) if not asks(part) and not has_negation(part)]
+    if BOT.search(text) is None and not any(map(OF_BOTS.search, said)) and len(OFFER.findall(text)) < OFFERS:
+        return False
+    persona = situation.persona
+    return not any(map(BOT.search, (*persona.greetings, *(line.text for line in persona.past.lines()))))
 
 
 def _labels_another(situation: Situation, history: Sequence[Turn], text: str) -> bool:

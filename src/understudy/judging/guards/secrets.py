@@ -45,7 +45,7 @@ SHARE_OF_OTHERS, LEAST_OF_OTHERS = 0.6, 3  # who does not know a secret can hit 
 WEAK = frozenset(
     "see know have be do say tell go come get make take give think want let put keep hold off both "
     "good old late well".split()
-)
+) | roots("must tell never nothing little great much many more ourselves")
 NEAR = 6  # lines from the words that ask for silence
 SMALL_COMPANY = 4  # people; what is said before more of them is no secret
 SILENCE = re.compile(
