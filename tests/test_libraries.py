@@ -104,9 +104,14 @@ def test_every_missing_extra_names_one_there_is() -> None:
 
 def test_every_extra_in_the_docs_is_one_there_is() -> None:
     pages = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md"), *SOURCE.rglob("*.py")]
-    for path in pages:
-        for names in re.findall(r"understudy\[([a-z, ]+)\]", path.read_text(encoding="utf-8")):
-            assert {name.strip() for name in names.split(",")} <= extras(), path
+    named = {
+        (path, name.strip())
+        for path in pages
+        for names in re.findall(r"(?:understudy|'\.)\[([a-z, ]+)\]'", path.read_text(encoding="utf-8"))
+        for name in names.split(",")
+    }
+    assert len({name for _, name in named}) >= 3
+    assert not {(path, name) for path, name in named if name not in extras()}
 
 
 def test_what_benchmarks_compare_with_is_checked_alike_whether_it_is_installed() -> None:

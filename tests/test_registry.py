@@ -52,7 +52,7 @@ def test_needs_say_what_to_bring() -> None:
 def test_what_needs_torch_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     entry = RegistryEntry("mine", lambda: "made", Need.TORCH)
-    with pytest.raises(MissingExtra, match=r"'mine' needs .* 'understudy\[train\]'"):
+    with pytest.raises(MissingExtra, match=r"'mine' needs .* '\.\[train\]'"):
         entry()
     assert RegistryEntry("mine", lambda: "made")() == "made"
 

@@ -131,7 +131,7 @@ def test_damaged_weights_and_configurations_are_said_to_be_unusable(folders: dic
 
 def test_a_missing_extra_is_named(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtra, match=r"understudy\[train\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[train\]"):
         open_transformer(folders[CAUSAL])
 
 

@@ -66,7 +66,7 @@ def test_without_the_library_the_extra_is_named(path: Path, monkeypatch: pytest.
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"understudy\[parquet\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[parquet\]"):
         read(path)
 
 

@@ -69,10 +69,10 @@ def test_a_role_made_of_a_story_that_has_been_replaced_meanwhile_is_not_kept(sto
 
 def test_a_reply_is_shown_under_false_names_where_they_stand_whole(story: Story) -> None:
     character = StoryRegistry({"masks": story}).character(ModelName("masks", "Silas", "1.2"))
-    text = f"{TRUE}'s house in {TRUE}shire"
+    text = f"{TRUE}'s house in Vaneshire"
     shown = character.redact(Reply(text, (Candidate(text, 1.0),), (Evidence("profile", text),)))
     for redacted in (shown.text, shown.candidates[0].text, shown.evidence[0].text):
-        assert redacted == f"{FALSE}'s house in {TRUE}shire"
+        assert redacted == f"{FALSE}'s house in Vaneshire"
 
 
 def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:

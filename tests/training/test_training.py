@@ -26,7 +26,7 @@ def test_every_agent_that_needs_a_model_has_a_trainer() -> None:
 
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"understudy\[train\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[train\]"):
         TRAINERS["voice"](None)
     assert Need.TORCH not in TRAINERS["kv-memory"].needs, "it only remembers dialogues"
 

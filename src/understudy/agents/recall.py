@@ -151,9 +151,8 @@ def _own(
     outdated = _outdated(exchanges, order[:COMPARED], query)
 
     def is_relevant(index: int) -> bool:
-        of_heard, of_said = float(heard[index]), float(said[index])
-        words_shared = rarity.shared(query.said, _exchange_terms(exchanges[index], query))
-        values = (of_heard, of_said, of_heard * of_said, float(fits[index]), float(shared[index]), *words_shared, 0.0)
+        rare, _, is_named = rarity.shared(query.said, _exchange_terms(exchanges[index], query))
+        values = (float(heard[index]), float(said[index]), float(fits[index]), rare, is_named, 0.0)
         return relevance(RelevanceFeatures(*values)) >= THRESHOLD
 
     yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen, is_relevant)
@@ -255,13 +254,11 @@ def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[Pa
         if text not in shown:
             shown.add(text)
             count += 1
-            words_shared = memory.rarity.shared(query.said, memory.overheard_terms[shortlist[position]])
+            rare, coverage, is_named = memory.rarity.shared(query.said, memory.overheard_terms[shortlist[position]])
             if likeness is None:
-                worth = relevance_by_words(words_shared[1])
+                worth = relevance_by_words(coverage)
             else:
-                overlap = float(overlaps[shortlist[position]])
-                values = (0.0, float(likeness[position]), 0.0, 0.0, overlap, *words_shared, 1.0)
-                worth = relevance(RelevanceFeatures(*values))
+                worth = relevance(RelevanceFeatures(0.0, float(likeness[position]), 0.0, rare, is_named, 1.0))
             yield PastLine(line.speaker or "", text, line.moment, is_relevant=worth >= THRESHOLD)
 
 

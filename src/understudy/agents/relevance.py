@@ -28,26 +28,24 @@ class RelevanceFeatures:
 
     heard_similarity: float
     said_similarity: float
-    both_similar: float
-    """The product of the two: a line may be like the message because it is a common phrase, both halves seldom are."""
     fit: float
-    shared_words: float
     shared_rarity: float
     """The sum of the rarities of the words that both have, names left out."""
-    coverage: float
-    """Which part of the message's rarity that is, names counted."""
     is_named: float
     """Somebody whom the message names is named there too."""
     is_others: float
 
 
-WEIGHTS = RelevanceFeatures(3.96, 2.26, -6.84, 2.65, -1.66, 0.38, -0.51, 1.18, 0.78)
-BIAS = -4.14
+WEIGHTS = RelevanceFeatures(1.62, 0.05, 2.36, 0.30, 0.96, 0.73)
+BIAS = -3.44
 LEAST_COVERAGE = 0.5  # where there is no encoder; not fitted
 
 
+SMALLEST_PAST = 200  # texts: what is in one of three is not yet a common word
+
+
 class TermRarity:
-    """How rare terms are among the texts of a past: ln((N + 1) / (n(t) + 1/2))."""
+    """How rare terms are among the N texts of a past: ln((max(N, 200) + 1) / (n(t) + 1/2))."""
 
     def __init__(self, texts: Iterable[frozenset[str]], names: frozenset[str]) -> None:
         counts: Counter[str] = Counter()
@@ -55,6 +53,7 @@ class TermRarity:
         for terms in texts:
             counts.update(terms)
             self._texts += 1
+        self._texts = max(self._texts, SMALLEST_PAST)
         self._counts: Mapping[str, int] = counts
         self._names = names
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -86,7 +86,7 @@ class StoryPast:
             connection.executemany("INSERT INTO known VALUES (?, ?)", known)
             connection.commit()
         connection.set_authorizer(_authorize)
-        self._company_of = lru_cache(SCENES_WITH_COMPANY)(self._company_by_line)
+        self._companies: dict[int, dict[int, frozenset[str]]] = {}
         self._db = SharedConnection(connection, path)
 
     def __len__(self) -> int:
@@ -135,7 +135,13 @@ class StoryPast:
     def company(self, moment: Moment) -> frozenset[str]:
         """Who else was there for a line; nobody for one that the character did not witness."""
         scene = self._scene_numbers.get(moment.numbers[:-1])
-        return frozenset() if scene is None else self._company_of(scene).get(moment.numbers[-1], frozenset())
+        if scene is None:
+            return frozenset()
+        if (company := self._companies.get(scene)) is None:
+            if len(self._companies) == SCENES_WITH_COMPANY:
+                self._companies.clear()
+            company = self._companies[scene] = self._company_by_line(scene)
+        return company.get(moment.numbers[-1], frozenset())
 
     @cached_property
     def _scene_numbers(self) -> dict[tuple[int, ...], int]:

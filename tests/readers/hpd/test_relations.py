@@ -153,7 +153,7 @@ def test_the_optional_part_is_named_when_it_is_missing(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     path = tmp_path / NAME
     path.write_bytes(WHOLE)
-    with pytest.raises(MissingExtra, match=r"understudy\[xlsx\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[xlsx\]"):
         list(READER.events(SourceFile(path)))
 
 
