@@ -24,6 +24,7 @@ COMMAND = re.compile(r"(?:\$ )?((?:[A-Z_]+=\S+ )*understudy [a-z].*)")
 
 RUNS_ON = "runs until it is stopped: tests/cli/test_serve.py and test_study_serve.py start it"
 NEEDS_SERVER = "talks to a server that the command before it has started: tests/cli/test_check.py"
+NEEDS_CLIENT = "reads a chat that another program has saved: tests/clients saves and reads one, tests/readers others"
 NEEDS_LLM = "needs a language model behind an API, and its key"
 NEEDS_NETWORK = "fetches a model from the network"
 NEEDS_MODEL = "needs a model that is not in the package"
@@ -40,6 +41,7 @@ NOT_RUN: tuple[tuple[str, str], ...] = (
     (r"--url http", NEEDS_SERVER),
     (r"\bllm\b|--llm\b|LLM_URL", NEEDS_LLM),
     (r"\bbatch:", NEEDS_LLM),
+    (r"^understudy read (?:chat-export-|\"Zita Karst - )", NEEDS_CLIENT),
     (r"models pull", NEEDS_NETWORK),
     (r"local:smollm2|--agent writer|BERT/|--agents auto ", NEEDS_MODEL),
     (r"^understudy train |\bmy-(?:memory|model|seq2seq|bob|kv|writer)\b|\btalker\b|\bwho --", NEEDS_TRAINING),
