@@ -1,4 +1,4 @@
-"""The README is run: what it shows is what a reader of it sees."""
+"""The README and two pages beside it are run: what they show is what a reader of them sees."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LINKS = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
-SHOWN = re.findall(r"```console\n\$ (understudy .*)\n((?:.*\n)*?)```", README)
-PYTHON = re.findall(r"```python\n((?:.*\n)*?)```", README)
+TALKING, GUESSING = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("talking.md", "guessing.md"))
+SHOWN = re.findall(r"```console\n\$ (understudy .*)\n((?:.*\n)*?)```", README + TALKING + GUESSING)
+PYTHON = re.findall(r"```python\n((?:.*\n)*?)```", TALKING)
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MAX_WORDS = 1_400
 
 
 def test_there_is_something_to_run() -> None:
-    assert len(SHOWN) >= 2
+    assert len(SHOWN) >= 4
     assert len(PYTHON) == 1
+
+
+def test_the_readme_is_read_in_minutes() -> None:
+    assert len(README.split()) <= MAX_WORDS
 
 
 @pytest.mark.parametrize(("command", "expected"), SHOWN, ids=[command for command, _ in SHOWN])
@@ -56,7 +63,7 @@ def test_installing_a_browser_waits_for_another_installation(tmp_path: Path) -> 
     assert printed.count("DPkg::Lock::Timeout=") == len(re.findall(r"apt-get (?:update|install) -qq", printed)) == 2
 
 
-def test_the_python_in_the_readme_runs() -> None:
+def test_the_python_that_is_shown_runs() -> None:
     done = subprocess.run([sys.executable, "-c", PYTHON[0]], capture_output=True, text=True, check=True)
     assert len(done.stdout) > 50
 
@@ -67,7 +74,16 @@ def test_every_page_is_linked_and_every_link_leads_somewhere() -> None:
     assert pages - set(LINKS) == set()
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)", page.read_text(encoding="utf-8"))
+    targets = [(page.parent / link if link else page, anchor[1:]) for link, anchor in links]
+    assert [target for target, _ in targets if not target.exists()] == []
+    assert [(target.name, anchor) for target, anchor in targets if anchor and anchor not in headings(target)] == []
