@@ -232,7 +232,7 @@ def test_the_probes_of_the_story_that_ships(demo: Story) -> None:
         if probe.violation(answer) is not None:
             violations.append(f"{probe.who} at {probe.at.dotted}: {answer}")
     assert violations == []
-    assert wanted == 27 and said >= 20  # 22 here; another processor may round a score otherwise
+    assert wanted == 27 and said >= 17  # 20 here; another processor may round a score otherwise
 
 
 def test_a_question_that_the_profile_answers_costs_no_writing() -> None:
