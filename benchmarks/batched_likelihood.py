@@ -25,7 +25,7 @@ import numpy as np
 
 from understudy.agents import agent_named
 from understudy.backends.catalog import find_model
-from understudy.bench.personachat.questions import questions_in
+from understudy.bench.personachat.bench import questions_in
 from understudy.dialogue import BatchLanguageModel, Example
 from understudy.errors import UnderstudyError
 from understudy.model_folder import FORMAT, write_card

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.backends.batch_files import write_requests
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import MissingAnswers
 from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
 from understudy.dialogue import USER_NAME, Agent, Situation, Turn, situation_at

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from understudy.metrics.estimates import Estimate
 from understudy.metrics.ratings import Answered, Level, Rating, RatingTable, Scale, rating_tables
-from understudy.metrics.statistics import Interval
+from understudy.metrics.statistics import Estimate, Interval
 
 Answers = Sequence[Sequence[Answered | None]]
 

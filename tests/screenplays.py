@@ -8,8 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from understudy.readers.fountain.comments import BONEYARD, NOTE
-from understudy.readers.fountain.elements import PAGE_BREAK, SYNOPSIS
-from understudy.readers.fountain.emphasis import plain
+from understudy.readers.fountain.reading import PAGE_BREAK, SYNOPSIS, plain
 from understudy.readers.screenplay import ScreenplayElement
 
 __all__ = ["Rows", "comments_of", "differences", "peer_comments", "peer_rows", "rows_of"]

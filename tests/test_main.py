@@ -64,7 +64,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     lines, scores = tmp_path / "lines.txt", tmp_path / "scores.jsonl"
     lines.write_text("The tide is out.\n")
     command = ("score", str(lines), "--story", "demo", "--as", "Zita", "-o", str(scores))
-    assert interrupted_at("understudy.scoring.request", *command).returncode == 130
+    assert interrupted_at("understudy.scoring.engine", *command).returncode == 130
     assert not scores.exists()
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from models import tiny_model
 from people import hearing, situation
-from understudy.agents.causal import CausalAgent
-from understudy.agents.causal_prompt import DialogueFormat
+from understudy.agents.causal import CausalAgent, DialogueFormat
 from understudy.backends.transformer import open_transformer
 from understudy.errors import InputError
 from understudy.model_folder import FORMAT, write_card

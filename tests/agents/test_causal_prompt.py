@@ -8,7 +8,7 @@ import pytest
 
 from dialogues import dialogue_base, trades
 from people import hearing, situation, tie
-from understudy.agents.causal_prompt import DialogueFormat, prompt_text
+from understudy.agents.causal import DialogueFormat, prompt_text
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Persona
 from understudy.readers.hpd import sessions, situation_of

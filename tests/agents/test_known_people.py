@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from understudy.agents.dialogue_context import KnownPeople, uncontradicted
 from understudy.agents.direct_answers import direct_answers
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.known_people import KnownPeople, uncontradicted
 from understudy.agents.old_lines import OldLines
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.contradiction import against_ties

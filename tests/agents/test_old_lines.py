@@ -6,7 +6,7 @@ import pytest
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines, RecalledDraft
-from understudy.agents.word_roots import roots
+from understudy.agents.word_tokens import roots
 from understudy.dialogue import Draft, Drafter, Situation, Turn, situation_at
 from understudy.persona import Other, Persona
 from understudy.readers import read

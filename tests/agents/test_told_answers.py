@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.agents.direct_answers import direct_answers
-from understudy.agents.told_answers import second_person, told_answers, told_evidence
+from understudy.agents.direct_answers import direct_answers, second_person, told_answers, told_evidence
 from understudy.dialogue import Situation
 from understudy.persona import Other, Persona, Told
 from understudy.story import Moment

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.backends.events import DONE, NotEvents, event_documents, looks_like_events
+from understudy.backends.chat_endpoint import DONE, NotEvents, event_documents, looks_like_events
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 documents = st.lists(st.dictionaries(texts, texts | st.integers() | st.booleans(), max_size=3), max_size=5)

@@ -13,7 +13,7 @@ import pytest
 import llmserver
 from llmclient import FOREVER_S, cancelled_while_waiting
 from understudy.backends import exchange
-from understudy.backends.endpoint import parse_url
+from understudy.backends.exchange import parse_url
 from understudy.backends.models_file import LLMSettings
 from understudy.backends.openai_api import OpenAIBackend
 from understudy.dialogue import ChatMessage, Sampling

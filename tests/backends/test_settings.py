@@ -10,7 +10,7 @@ import pytest
 
 from llmserver import SCENARIOS, TEXT, Running
 from understudy.backends import open_llm
-from understudy.backends.endpoint import parse_url
+from understudy.backends.exchange import parse_url
 from understudy.backends.settings import (
     ConfiguredLLM,
     LLMSettings,

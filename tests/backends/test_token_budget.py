@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 import time
 
-from understudy.backends.token_budget import TokenBudget
+from understudy.backends.llamacpp import TokenBudget
 from understudy.cancellation import Cancellation
 
 

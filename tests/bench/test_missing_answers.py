@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import MissingAnswers
 from understudy.errors import AgentError, MissingAnswer
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from understudy.scoring.engine import ScoringRequest
 from understudy.scoring.inputs import FilePart
-from understudy.scoring.request import ScoringRequest
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

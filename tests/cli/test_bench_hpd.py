@@ -9,8 +9,8 @@ from click.testing import Result
 
 import hpdsessions
 from understudy.bench.hpd import bench as hpd_bench
+from understudy.bench.hpd.features import SHARED_WORDS
 from understudy.bench.hpd.own_text import OWN_TEXT
-from understudy.bench.hpd.shared_words import SHARED_WORDS
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -14,7 +14,7 @@ from click.testing import Result
 
 from llmserver import running
 from prosetext import stand_in_attribution
-from understudy.cli.quotations_review import Deciding
+from understudy.cli.quotations import Deciding
 from understudy.cli.show import screen
 from understudy.readers import read
 from understudy.readers.prose.corrections import read_corrections

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.databases import open_database
-from understudy.databases.address import connection_arguments, has_password, masked
+from understudy.databases.database import connection_arguments, has_password, masked
 from understudy.errors import InputError
 
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="*?&;"), min_size=4)

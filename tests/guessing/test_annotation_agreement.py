@@ -6,7 +6,7 @@ import pytest
 
 from guesses import annotation
 from understudy.errors import InputError
-from understudy.guessing.annotation_agreement import annotation_agreement
+from understudy.guessing.analysis import annotation_agreement
 
 
 def test_kappa_is_agreement_beyond_chance() -> None:

@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rated import Answers, answers, bounds, table
-from understudy.metrics.agreement import krippendorff_alpha
-from understudy.metrics.disagreement import item_disagreement, pairwise_agreement, person_agreement
+from understudy.metrics.agreement import item_disagreement, krippendorff_alpha, pairwise_agreement, person_agreement
 from understudy.metrics.ratings import Level
 
 CONTRARY: Answers = [["a", "a", "b"], ["b", "b", "a"], ["a", "a", "b"], ["b", "b", "b"], [None, "a", None]]

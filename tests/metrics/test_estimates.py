@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import math
 
-from understudy.metrics.estimates import Estimate
-from understudy.metrics.statistics import Interval
+from understudy.metrics.statistics import Estimate, Interval
 
 
 def test_what_is_not_a_number_is_missing_with_its_reason() -> None:

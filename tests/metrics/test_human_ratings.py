@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.metrics.human_ratings import hpd_rating, paper_model, personachat_rating
+from understudy.metrics.correlation import hpd_rating, paper_model, personachat_rating
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from understudy.people.addressee_features import FEATURES, Dialogue, dialogue_of, feature_rows
+from understudy.people.addressees import FEATURES, Dialogue, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
 from understudy.people.vocatives import EpithetUse
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.people.answers import answers_to
+from understudy.people.claims import answers_to
 from understudy.people.clauses import clauses_of
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.people.attributes import attribute_facts, attribute_of
 from understudy.people.merging import Merged
+from understudy.people.statements import attribute_facts, attribute_of
 from understudy.story import Moment
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from found import found_fact, found_tie
 from understudy.errors import InputError
-from understudy.people.decisions import accept, change, reject, undecided_of_kind, undo
+from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo
 from understudy.story import Moment, Schema
 from understudy.storyfile.found import Decision, FoundEntry, FoundFile
 

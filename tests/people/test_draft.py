@@ -9,7 +9,6 @@ import pytest
 
 from found import found_fact, found_tie
 from understudy.errors import InputError
-from understudy.people.decisions import accept, change, reject
 from understudy.people.draft import (
     Finder,
     checkpoint_folder,
@@ -19,7 +18,7 @@ from understudy.people.draft import (
     leave_pending,
     read_draft,
 )
-from understudy.people.found_file import write_found
+from understudy.people.found_file import accept, change, reject, write_found
 from understudy.progress import Progress
 from understudy.readers import read
 from understudy.story import Fact, Moment, Relation

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from understudy.backends.scripted import ScriptedBackend
 from understudy.errors import BackendError
 from understudy.people.draft import draft
-from understudy.people.llm_reader import LlmReader
-from understudy.people.scene_prompt import scene_parts
+from understudy.people.llm_reader import LlmReader, scene_parts
 from understudy.progress import ignore_progress
 from understudy.readers import read
 from understudy.story import Fact, Moment, Relation

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.people.marked_names import NameIndex, is_generic
+from understudy.people.names import NameIndex, is_generic
 from understudy.story import Character
 
 INDEX = NameIndex(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.people.own_sentences import profile_sentences
+from understudy.people.own_words import profile_sentences
 
 
 @pytest.mark.parametrize(

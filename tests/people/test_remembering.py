@@ -6,8 +6,7 @@ import pytest
 
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import StoryError
-from understudy.people.memory import PeopleMemory
-from understudy.people.remembering import RememberedChat, remembered_person
+from understudy.people.memory import PeopleMemory, RememberedChat, remembered_person
 from understudy.readers import read
 from understudy.storyfile import Story
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.people.marked_names import NameIndex
+from understudy.people.names import NameIndex
 from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, claims, label_claim, may_claim
 from understudy.story import Character
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.people.marked_names import NameIndex
-from understudy.people.tie_patterns import ADDRESSEE, SPEAKER
-from understudy.people.tie_patterns_unspaced import unspaced_claims
+from understudy.people.names import NameIndex
+from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, unspaced_claims
 from understudy.story import Character
 
 CAST = {"ja": ("千夏", "重吉"), "zh": ("小满", "长顺")}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.quotations.forest import Forest, softmax_of_groups
+from understudy.quotations.model import Forest, softmax_of_groups
 
 
 def test_scores_follow_the_questions_of_each_tree() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from quotations.dialogue_text import prose_of
 from understudy.quotations.mentions import find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter
-from understudy.quotations.words import NARRATION, ProseWords
+from understudy.quotations.vocabulary import NARRATION, ProseWords
 
 
 def named(text: str, cast: tuple[NovelCharacter, ...]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quotations.dialogue_text import prose_of
 from understudy.quotations.context import NovelContext
 from understudy.quotations.prose import NovelCharacter
-from understudy.quotations.speech_tags import SubjectKind, best_tag, decisive_tag
+from understudy.quotations.subjects import SubjectKind, best_tag, decisive_tag
 
 CAST = (
     NovelCharacter("Ines Duarte", ("Ines",), "f"),

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.cards.document import CardNames, card_of, conversations, sentences
+from understudy.cards.document import CardNames, card_of, conversations, greeting_number, greetings_for, sentences
 from understudy.cards.file import png_of
-from understudy.cards.greetings import greeting_number, greetings_for
 from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.persona import Other, persona_at

@@ -8,8 +8,8 @@ import pytest
 
 from understudy.documents import file_parts
 from understudy.readers import read
+from understudy.readers.assembly import SpeechIndex
 from understudy.readers.events import Event, Speech
-from understudy.readers.versions import SpeechIndex
 from understudy.story import Source
 from understudy.storyfile import Story
 

@@ -12,9 +12,8 @@ import pytest
 from understudy.databases import Database, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.chats import store
-from understudy.server.database import APPLICATION_ID, ServerDatabase
+from understudy.server.database import APPLICATION_ID, ServerDatabase, migrations
 from understudy.server.problems import Refused
-from understudy.server.tables import migrations
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from understudy.storyfile.presence import PresenceCue, PresenceInterval, presence_intervals
+from understudy.storyfile.writing import PresenceCue, PresenceInterval, presence_intervals
 
 ANN, BOB = 1, 2
 

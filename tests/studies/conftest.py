@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.studies.store import StudyStore, open_study_store
-from understudy.studies.tables import APPLICATION_ID
+from understudy.studies.store import APPLICATION_ID, StudyStore, open_study_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.studies.chat_rules import copied_words, message_problems, shortened
+from understudy.studies.chatting import copied_words, message_problems, shortened
 
 PROFILE = ("i love to ski in winter.", "i knit.")
 

@@ -9,7 +9,7 @@ import pytest
 
 import realdata
 from understudy.errors import InputError
-from understudy.guessing.annotation_agreement import annotation_agreement
+from understudy.guessing.analysis import annotation_agreement
 from understudy.readers.annotations import read_annotations
 from understudy.studies.imports import add_finished, import_tvshowguess, import_volunteers
 from understudy.studies.item import Said

@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople
 from understudy.agents.passages import plain_line
 from understudy.agents.pools import KeyedCache
-from understudy.agents.word_roots import roots
+from understudy.agents.word_tokens import roots
 from understudy.dialogue import Situation
 from understudy.persona import Other, Past
 from understudy.story import Exchange, Moment

@@ -23,6 +23,7 @@ import numpy as np
 from understudy.agents.addressing import Addressing
 from understudy.agents.continuing import is_mid_sentence, rests, split_begun
 from understudy.agents.dialogue_context import (
+    KnownPeople,
     content,
     heard_turns,
     heard_words,
@@ -39,12 +40,11 @@ from understudy.agents.direct_answers import KNOWS, direct_answers, tells_unaske
 from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
-from understudy.agents.known_people import KnownPeople
 from understudy.agents.passages import plain_line
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.agents.word_roots import roots
+from understudy.agents.word_tokens import roots
 from understudy.cancellation import Cancellation
 from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.lexical import TfIdf

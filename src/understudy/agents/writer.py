@@ -19,12 +19,11 @@ from pathlib import Path
 
 from understudy.agents.continuing import split_begun
 from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
-from understudy.agents.direct_answers import tells_unasked
+from understudy.agents.direct_answers import tells_unasked, told_evidence
 from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
-from understudy.agents.told_answers import told_evidence
 from understudy.backends import Backend, Completion
 from understudy.backends.backend import ScoringBackend
 from understudy.cancellation import Cancellation

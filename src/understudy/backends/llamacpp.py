@@ -10,24 +10,24 @@ from __future__ import annotations
 import atexit
 import json
 import time
-from collections.abc import Generator, Sequence
-from contextlib import nullcontext
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Condition, Lock, Thread
 from typing import Any
 from weakref import WeakSet
 
 from understudy.backends.backend import Completion
 from understudy.backends.gguf import GGUFModel
 from understudy.backends.llama_server import load_server, require_xllamacpp
-from understudy.backends.token_budget import TokenBudget
 from understudy.cancellation import Cancellation
 from understudy.dialogue import ChatMessage, Sampling, Usage
 from understudy.errors import BackendError
 
-__all__ = ["LlamaCppBackend", "close_backends", "shared_backend"]
+__all__ = ["LlamaCppBackend", "TokenBudget", "close_backends", "shared_backend"]
 
 CONTEXT_TOKENS = 8_192
 MAX_TOKENS = 512  # of a reply, where the sampling does not say
@@ -328,3 +328,42 @@ def close_backends() -> None:
     """Give the memory of every model back; also done when the process ends, while threads can still be joined."""
     for backend in tuple(_open):
         backend.close()
+
+
+# A number of tokens that several requests share.
+
+
+class TokenBudget:
+    """Grants tokens first come, first served: a large request is not starved by small ones behind it."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = self._free = capacity
+        self._changed = Condition()
+        self._queue: deque[object] = deque()
+
+    @contextmanager
+    def reserve(self, tokens: int, cancellation: Cancellation) -> Iterator[bool]:
+        """Wait for that many tokens, all of them if there are no more; False where it was cancelled meanwhile."""
+        tokens = min(tokens, self._capacity)
+        ticket = object()
+        with cancellation.callback(self._wake), self._changed:
+            self._queue.append(ticket)
+            self._changed.wait_for(
+                lambda: cancellation.is_cancelled or (self._queue[0] is ticket and self._free >= tokens)
+            )
+            self._queue.remove(ticket)
+            is_granted = not cancellation.is_cancelled
+            if is_granted:
+                self._free -= tokens
+            self._changed.notify_all()
+        try:
+            yield is_granted
+        finally:
+            if is_granted:
+                with self._changed:
+                    self._free += tokens
+                    self._changed.notify_all()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from understudy.backends.endpoint import parse_url
+from understudy.backends.exchange import parse_url
 from understudy.errors import InputError
 from understudy.text import did_you_mean
 from understudy.user_folders import config_folder

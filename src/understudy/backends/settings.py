@@ -26,7 +26,7 @@ from http import HTTPStatus
 from time import monotonic
 from typing import Any
 
-from understudy.backends.endpoint import parse_url
+from understudy.backends.exchange import parse_url
 from understudy.backends.models_file import LLMSettings, ModelEntry, ModelsFile, checked_key, load_models_file
 from understudy.errors import BackendError, InputError
 from understudy.text import did_you_mean

@@ -10,19 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from types import TracebackType
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
 from understudy.bench.items import sha256
-from understudy.bench.missing_answers import MissingAnswers
 from understudy.dialogue import Agent, BatchLanguageModel, Example, LanguageModel, Ranker, Situation, Turn
-from understudy.errors import AgentError
+from understudy.errors import AgentError, MissingAnswer
 from understudy.lexical import TfIdf
 from understudy.metrics.overlap import unigram_f1
 from understudy.progress import Progress, ignore_progress
@@ -33,6 +33,7 @@ __all__ = [
     "BY_REPLY",
     "JudgedAgent",
     "ManyRanker",
+    "MissingAnswers",
     "RankingQuestion",
     "fingerprint",
     "judged_agent",
@@ -186,3 +187,37 @@ def _unpacked(path: Path) -> Scores:
     with np.load(path, allow_pickle=False) as packed:
         cuts = np.cumsum(packed["sizes"])[:-1]
         return [row.tolist() for row in np.split(packed["scores"], cuts)]
+
+
+# What is still to be answered, collected while the other questions are put, so that all of it is asked for at once.
+
+
+class MissingAnswers:
+    """missing = MissingAnswers()
+    for question in questions:
+        with missing:
+            replies.append(agent.reply(question))
+    missing.check()
+    """
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[Path, str], Mapping[str, Any]] = {}
+
+    def __enter__(self) -> None:
+        """A `MissingAnswer` of the block ends it, and nothing else."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, MissingAnswer):
+            return False
+        self._requests |= error.requests
+        return True
+
+    def __bool__(self) -> bool:
+        return bool(self._requests)
+
+    def check(self) -> None:
+        """Raise all that was collected as one `MissingAnswer`."""
+        if self._requests:
+            raise MissingAnswer(self._requests)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from understudy.metrics.human_ratings import HPD_CRITERIA, HPD_RATINGS
+from understudy.metrics.correlation import HPD_CRITERIA, HPD_RATINGS
 
 __all__ = [
     "CONDITIONS",

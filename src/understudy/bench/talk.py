@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import MissingAnswers
 from understudy.dialogue import USER_NAME, Agent, Reply, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import AgentError, InputError
 from understudy.metrics.statistics import RESAMPLES, interval, wilson

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from understudy.errors import InputError
+from understudy.dialogue import Situation
+from understudy.errors import InputError, StoryError
 from understudy.macros import CHARACTER, USERS, fill_macros
 from understudy.text import fold
 from understudy.text import sentences as sentences_of
@@ -35,6 +36,8 @@ __all__ = [
     "card_from_text",
     "card_of",
     "conversations",
+    "greeting_number",
+    "greetings_for",
     "in_version",
     "json_of",
     "one_line",
@@ -311,3 +314,23 @@ def one_line(text: str) -> str:
 
 def whole_characters(text: str) -> str:
     return SURROGATE.sub("\ufffd", text)
+
+
+# How a character opens a talk: the greeting of its card, and the alternatives.
+
+
+def greetings_for(situation: Situation) -> tuple[str, ...]:
+    """The greetings of the character's card, with the name of the one faced filled in; empty without a card."""
+    persona = situation.persona
+    user = situation.faced.name if situation.faced else ""
+    return tuple(fill_macros(text, persona.name, user, persona.language) for text in persona.greetings)
+
+
+def greeting_number(situation: Situation, number: int) -> str:
+    """The greeting of a number, counted from 1."""
+    greetings = greetings_for(situation)
+    if not 1 <= number <= len(greetings):
+        name = situation.persona.name
+        has = f"has {len(greetings)}: choose from 1 to {len(greetings)}" if greetings else "has no card with greetings"
+        raise StoryError(f"there is no greeting {number}, {name} {has}")
+    return greetings[number - 1]

@@ -387,7 +387,7 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
         understudy bench agreement friends.tsv friends-again.tsv
     """
     from understudy.bench.items import manifest_of
-    from understudy.guessing.annotation_agreement import annotation_agreement
+    from understudy.guessing.analysis import annotation_agreement
     from understudy.readers.annotations import read_annotations
 
     places_checked(output)

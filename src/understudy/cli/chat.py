@@ -43,8 +43,7 @@ from understudy.dialogue import (
 )
 from understudy.documents import reply_document
 from understudy.errors import MissingAnswer, StoryError, UnderstudyError
-from understudy.people.memory import open_memory
-from understudy.people.remembering import RememberedChat, remembered_person
+from understudy.people.memory import RememberedChat, open_memory, remembered_person
 from understudy.story import Moment
 from understudy.storyfile import Story
 

@@ -13,9 +13,8 @@ from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, clean, indented, print_json, print_table, screen, short, spoken
 from understudy.errors import InputError
-from understudy.people.decisions import accept, change, entry_of, reject, undecided_of_kind, undo
 from understudy.people.draft import StoryDraft, read_draft
-from understudy.people.found_file import write_found
+from understudy.people.found_file import accept, change, entry_of, reject, undecided_of_kind, undo, write_found
 from understudy.storyfile import Story
 from understudy.storyfile.found import FoundFile
 from understudy.storyfile.overlay import PlacedEntry

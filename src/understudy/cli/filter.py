@@ -111,8 +111,8 @@ def filter_(
     from understudy.judging.run import FilterJob, filter_lines
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
+    from understudy.scoring.engine import line_metrics
     from understudy.scoring.inputs import pieces
-    from understudy.scoring.request import line_metrics
     from understudy.utterances import open_store
 
     column = text_column(columns)
@@ -336,7 +336,7 @@ def _encoder(grounds: MetricContext, vectors: bool) -> Any:
 
 
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool, warning: str) -> None:
-    from understudy.databases.address import masked
+    from understudy.databases.database import masked
 
     if as_json:
         print_json(

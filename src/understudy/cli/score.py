@@ -33,8 +33,8 @@ from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.cli.score_rows import Row, Summary
+    from understudy.scoring.engine import ScoringRequest
     from understudy.scoring.output import Tally
-    from understudy.scoring.request import ScoringRequest
     from understudy.storyfile import Story
 
 __all__ = ["score"]
@@ -95,8 +95,8 @@ def score(
     from understudy.cli.score_rows import SETS, Summary, score_rows, score_sets, set_metrics, write_scores
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
+    from understudy.scoring.engine import ScoringRequest, anywhere, line_metrics
     from understudy.scoring.inputs import pieces
-    from understudy.scoring.request import ScoringRequest, anywhere, line_metrics
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -169,8 +169,7 @@ def _score_scaled(
     force: bool,
 ) -> Tally:
     """`--engine daft`: files by a pattern, scored by many workers into Parquet."""
-    from understudy.scoring.engine import score_files
-    from understudy.scoring.request import story_digest
+    from understudy.scoring.engine import score_files, story_digest
 
     if output is None:
         raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")

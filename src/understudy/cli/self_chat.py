@@ -71,7 +71,7 @@ def self_chat(
     from understudy.bench.chats.seatings import personachat_seatings, story_seatings
     from understudy.bench.chats.self_chat import hold_chats
     from understudy.readers.chat_records import HUMAN
-    from understudy.scoring.request import story_digest
+    from understudy.scoring.engine import story_digest
 
     names = listed([agents])
     if len(names) == 1:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from understudy.cli.conversation import browsable, ending_with_its_threads, key_in, listen, open_when_up
 from understudy.cli.found_people import read_with_people
-from understudy.cli.listening import browsable, ending_with_its_threads, key_in, listen, open_when_up
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
 from understudy.cli.show import clean
 from understudy.cli.utterances import database_option, opened_store, store_option_for
@@ -104,7 +104,7 @@ def serve(
         understudy serve demo --database postgresql://... --processes 4
     """
     try:
-        from understudy.databases.address import is_postgres, masked
+        from understudy.databases.database import is_postgres, masked
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
         from understudy.server.context import AppContext

@@ -124,8 +124,8 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
 
     from understudy.studies.agreement import agreement_of
     from understudy.studies.answers import answers_of
-    from understudy.studies.crowd import simulate_crowd
     from understudy.studies.opening import make_items, study_name
+    from understudy.studies.results import simulate_crowd
     from understudy.studies.status import status_of
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.listening import browsable, ending_with_its_threads, key_in, listen, open_when_up
+from understudy.cli.conversation import browsable, ending_with_its_threads, key_in, listen, open_when_up
 from understudy.cli.progress import watching
 from understudy.cli.show import clean
 from understudy.cli.study import link_to, location_of, name_option, store_option

@@ -40,7 +40,7 @@ STORE = "UNDERSTUDY_STORE"
 
 def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
     """Other users of a machine can read the command lines of its processes."""
-    from understudy.databases.address import has_password
+    from understudy.databases.database import has_password
 
     is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     if store is not None and is_explicit and has_password(store):
@@ -312,7 +312,7 @@ def _near(text: str | None) -> tuple[str, float] | None:
 
 def _explain_none(near: str | None, matching: Sequence[StoredUtterance], store: str) -> None:
     """Raise where lines match, but none has what they were to be put in order by."""
-    from understudy.databases.address import masked
+    from understudy.databases.database import masked
 
     if not matching:
         return

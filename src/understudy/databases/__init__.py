@@ -15,9 +15,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from understudy.databases.address import is_address, is_postgres, masked
-from understudy.databases.database import Database, Row, check_parameters, is_text
-from understudy.databases.migrations import Migration, migrate
+from understudy.databases.database import (
+    Database,
+    Migration,
+    Row,
+    check_parameters,
+    is_address,
+    is_postgres,
+    is_text,
+    masked,
+    migrate,
+)
 from understudy.databases.postgres import Postgres
 from understudy.databases.sqlite import Sqlite
 from understudy.errors import InputError

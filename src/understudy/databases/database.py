@@ -6,14 +6,30 @@ visible. What a database cannot do at present (disk full, server gone) is raised
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from understudy.errors import InputError
 
-__all__ = ["Database", "Row", "check_parameters", "is_text"]
+__all__ = [
+    "Database",
+    "Migration",
+    "Row",
+    "check_parameters",
+    "connection_arguments",
+    "has_password",
+    "is_address",
+    "is_postgres",
+    "is_text",
+    "masked",
+    "migrate",
+]
 
 NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
@@ -60,3 +76,93 @@ def check_parameters(parameters: Sequence[Any]) -> None:
                 "a text with a NUL character, or with half of a surrogate pair, can be neither kept nor looked for: "
                 "clean it first"
             )
+
+
+# Where a database is: a file, or a PostgreSQL address, whose password is never shown.
+#
+#   postgresql://user:password@host:port/database        or ?host=/folder/of/socket
+#
+# Without a password in the address, PGPASSWORD is used, as PostgreSQL's own programs do.
+
+SCHEMES = ("postgresql://", "postgres://")
+USER_PASSWORD = re.compile(r"^([^:/?#]+://[^:@/]*):(.+)@", re.DOTALL)  # greedy: a password may have an @
+QUERY_PASSWORD = re.compile(r"((?:^|[?&;])[a-z]*password=)[^&;]*", re.IGNORECASE)
+SECRET = "***"  # noqa: S105
+
+
+def is_address(location: str | Path) -> bool:
+    return "://" in str(location)
+
+
+def is_postgres(location: str | Path) -> bool:
+    return str(location).startswith(SCHEMES)
+
+
+def masked(location: str | Path) -> str:
+    """The location with *** for its password, in whichever way that is given."""
+    return QUERY_PASSWORD.sub(rf"\1{SECRET}", USER_PASSWORD.sub(rf"\1:{SECRET}@", str(location)))
+
+
+def has_password(location: str | Path) -> bool:
+    return is_address(location) and masked(location) != str(location)
+
+
+def connection_arguments(address: str) -> dict[str, Any]:
+    """The driver's keyword arguments."""
+    try:
+        url = urlsplit(address)
+        host, port = url.hostname, url.port
+    except ValueError as error:  # its message may quote the password
+        raise InputError(
+            "is no PostgreSQL address: write postgresql://user@host:port/database, letters like / and @ in a "
+            "password as %2F and %40",
+            masked(address),
+        ) from error
+    options = {key: values[-1] for key, values in parse_qs(url.query).items()}
+    arguments: dict[str, Any] = {
+        "user": unquote(url.username or options.get("user", "postgres")),
+        "database": unquote(url.path.lstrip("/")) or "postgres",
+        "port": port or 5432,
+    }
+    password = unquote(url.password or "") or options.get("password") or os.environ.get("PGPASSWORD")
+    if password:
+        arguments["password"] = password
+    host = host or options.get("host", "localhost")
+    if host.startswith("/"):
+        arguments["unix_sock"] = f"{host}/.s.PGSQL.{arguments['port']}"
+    else:
+        arguments["host"] = host
+    return arguments
+
+
+# Numbered migrations, recorded in the database itself.
+#
+# An older database is migrated when it is opened, in one transaction. Migrations are only ever appended.
+
+Migration = tuple[str, Sequence[str]]
+"""A name, and statements."""
+
+
+def migrate(database: Database, steps: Sequence[Migration]) -> None:
+    """Create the tables, or bring older ones up to date; a database that is up to date is only read."""
+    if not database.has_table("migrations") or _done(database) != len(steps):
+        database.prepare(lambda: _migrate(database, steps))
+
+
+def _migrate(database: Database, steps: Sequence[Migration]) -> None:
+    database.rows(
+        "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
+    )
+    done = _done(database)
+    if done > len(steps):
+        raise InputError(f"{database.purpose} was made by a newer Understudy: upgrade with `pip install -U understudy`")
+    for number, (name, statements) in enumerate(steps[done:], done + 1):
+        for statement in statements:
+            database.rows(statement)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        database.rows("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
+
+
+def _done(database: Database) -> int:
+    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
+    return int(done)

@@ -18,7 +18,7 @@ from understudy.export.folders import new_folder
 from understudy.story import Moment, Scene, Schema
 from understudy.storyfile import Story
 from understudy.storyfile.found import FOUND
-from understudy.storyfile.toml_file import toml_value
+from understudy.storyfile.toml_tables import toml_value
 
 __all__ = ["Addressees", "escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
 

@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from understudy.agents.continuing import joint, split_begun
 from understudy.agents.reply_text import without_label
-from understudy.agents.word_roots import roots
+from understudy.agents.word_tokens import roots
 from understudy.cancellation import Cancellation
 from understudy.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
 from understudy.errors import BackendError

@@ -37,8 +37,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.lexical.rows import Reals
-from understudy.metrics.estimates import Estimate
-from understudy.metrics.statistics import RESAMPLES, resampled_counts, wilson
+from understudy.metrics.statistics import RESAMPLES, Estimate, resampled_counts, wilson
 
 __all__ = ["PRIOR", "BradleyTerry", "PairwiseChoice", "bradley_terry", "win_rate"]
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "RESAMPLES",
     "SWAPS",
+    "Estimate",
     "Interval",
     "auc",
     "auc_interval",
@@ -338,3 +340,37 @@ def _grouped(columns: ArrayLike, groups: Sequence[Hashable] | None) -> Reals:
 
 def _chunks(total: int) -> list[int]:
     return [min(RESAMPLED_AT_ONCE, total - begun) for begun in range(0, total, RESAMPLED_AT_ONCE)]
+
+
+# A figure with its interval, or the reason why there is none: what every statistic of people's answers gives.
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure of `n` items (or comparisons) and its 95% interval.
+
+    `value` is None, and `reason` says why, where the figure cannot be had; a figure of one item alone has no interval.
+    """
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str = ""
+
+    @classmethod
+    def of(cls, name: str, figure: Interval, n: int, reason_if_nan: str) -> Estimate:
+        if math.isnan(figure.value):
+            return cls.missing(name, n, reason_if_nan)
+        low, high = (None if math.isnan(bound) else bound for bound in figure[1:])
+        return cls(name, figure.value, low, high, n)
+
+    @classmethod
+    def missing(cls, name: str, n: int, reason: str) -> Estimate:
+        return cls(name, None, None, None, n, reason)
+
+    def row(self) -> dict[str, Any]:
+        """As benches and studies report it."""
+        row = {"metric": self.name, "value": self.value, "low": self.low, "high": self.high, "n": self.n, "paper": None}
+        return {**row, "reason": self.reason} if self.reason else row

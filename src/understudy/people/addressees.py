@@ -10,7 +10,8 @@ whom. The weights were learned from novels in English; in other languages the or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -19,13 +20,23 @@ import numpy as np
 
 from understudy.lexical.rows import Reals
 from understudy.model_folder import ModelFolder, Tensors, read_model
-from understudy.people.addressee_features import FEATURES, Dialogue, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
-from understudy.people.vocatives import EpithetUse, LineCues
+from understudy.people.vocatives import EpithetUse, LineCues, cues_of
 from understudy.story import Scene
 from understudy.storyfile import Story
 
-__all__ = ["MODEL", "AddresseeModel", "AddresseeReader", "addressees", "shipped_addressee_model", "story_addressees"]
+__all__ = [
+    "FEATURES",
+    "MODEL",
+    "AddresseeModel",
+    "AddresseeReader",
+    "Dialogue",
+    "addressees",
+    "dialogue_of",
+    "feature_rows",
+    "shipped_addressee_model",
+    "story_addressees",
+]
 
 MODEL = "addressee"
 
@@ -122,3 +133,164 @@ def story_addressees(
     reader = AddresseeReader.of_story(story, model)
     for scene in story.scenes():
         yield scene, reader.read(scene)
+
+
+# Evidence on whom a line is said to, as a row of numbers for each person present.
+#
+# What is looked at is what a script has: who speaks before and after, and how long before and after; what the lines
+# call people, ask and answer (`vocatives`); how often two speak beside each other in the story. `FEATURES` names the
+# columns: 'last' is the last other speaker before the line, 'next' the next other speaker after it, 'pair' says that
+# the two alternate.
+
+FAR = 8  # lines: beyond them somebody is no longer part of the exchange
+NEAR = 4  # lines in which calling somebody by name is still heard
+DECAY = 3.0  # lines in which the weight of having spoken falls to a third
+SHORT = 40  # characters
+MANY = 3  # others present
+
+FEATURES = (
+    *("called", "other called", "spoken of", "other spoken of", "called lately", "other called lately"),
+    *("called and silent", "directed"),
+    *("before 1", "before 2", "before 3", "before 4-8", "not before", "last"),
+    *("after 1", "after 2", "after 3", "after 4-8", "not after", "next"),
+    *("last and next", "pair before", "pair after", "pair around", "own turn goes on", "own turn will go on"),
+    *("weight before", "weight after", "first line", "many and last", "many and next"),
+    *("called speaker before", "called other before", "called speaker after", "called other after"),
+    *("last asks", "last asks speaker by name", "last speaks of speaker", "next speaks of speaker"),
+    *("asks and next", "asks and last", "you and last", "you and next", "plural", "plural and last"),
+    *("answers last", "next answers", "short and last"),
+    *("share of others", "beside", "own epithet", "common epithet"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The spoken lines of a scene, who may be addressed, and each line's neighbours (last and next other speaker)."""
+
+    present: tuple[str, ...]
+    cues: tuple[LineCues, ...]
+    neighbours: tuple[tuple[str, ...], ...]
+
+    def others(self, index: int) -> list[str]:
+        speaker = self.cues[index].speaker
+        return [who for who in self.present if who != speaker]
+
+
+def dialogue_of(present: Sequence[str], lines: Iterable[tuple[str, str]], names: CharacterNames) -> Dialogue:
+    """Of (speaker, text) in order; whoever speaks is present."""
+    cues = tuple(cues_of(speaker, text, names) for speaker, text in lines)
+    everybody = tuple(dict.fromkeys((*present, *(line.speaker for line in cues))))
+    arounds = (Around(cues, index) for index in range(len(cues)))
+    neighbours = tuple(tuple(each.speaker for each in (at.last, at.next) if each is not None) for at in arounds)
+    return Dialogue(everybody, cues, neighbours)
+
+
+def feature_rows(dialogue: Dialogue, use: EpithetUse) -> list[Reals]:
+    """For each line a row for each of `dialogue.others`."""
+    return [
+        np.array(_rows(dialogue, use, index), dtype=np.float64).reshape(-1, len(FEATURES))
+        for index in range(len(dialogue.cues))
+    ]
+
+
+class Around:
+    """A line and the lines near it; those before it the nearest first."""
+
+    def __init__(self, cues: Sequence[LineCues], index: int) -> None:
+        self.line = cues[index]
+        self.before = cues[max(0, index - FAR) : index][::-1]
+        self.after = cues[index + 1 : index + 1 + FAR]
+        self.last = self._first_other(self.before)
+        self.next = self._first_other(self.after)
+        self.goes_on = bool(self.before) and self.before[0].speaker == self.line.speaker
+        self.will_go_on = bool(self.after) and self.after[0].speaker == self.line.speaker
+        self.alternates_before = len(self.before) > 1 and self.before[1].speaker == self.line.speaker
+        self.alternates_after = len(self.after) > 1 and self.after[1].speaker == self.line.speaker
+
+    def _first_other(self, lines: Sequence[LineCues]) -> LineCues | None:
+        return next((each for each in lines if each.speaker != self.line.speaker), None)
+
+    def called_lately(self, others: Sequence[str]) -> frozenset[str]:
+        """Whom the speaker's latest line that called somebody called."""
+        own = (each.called.intersection(others) for each in self.before if each.speaker == self.line.speaker)
+        return next(filter(None, own), frozenset())
+
+
+def _rows(dialogue: Dialogue, use: EpithetUse, index: int) -> list[list[float]]:
+    around, others = Around(dialogue.cues, index), dialogue.others(index)
+    line = around.line
+    back, weight_back = _distances(around.before)
+    ahead, weight_ahead = _distances(around.after)
+    called = _called(line, others, lambda who: min(back.get(who, FAR + 1), ahead.get(who, FAR + 1)))
+    named_sets = (called, line.spoken_of.intersection(others), around.called_lately(others))
+    groups = [(named, bool(named)) for named in named_sets]
+    many, share = len(others) > MANY, 1 / max(len(others), 1)
+    rows = []
+    for who in others:
+        is_last = around.last is not None and who == around.last.speaker
+        is_next = around.next is not None and who == around.next.speaker
+        before, after = back.get(who, FAR + 1), ahead.get(who, FAR + 1)
+        rows.append([
+            *(mark for named, any_named in groups for mark in (who in named, any_named and who not in named)),
+            who in called and before > FAR and after > FAR, who in line.directed,
+            *_buckets(before), is_last, *_buckets(after), is_next,
+            *_turns(around, before == 1, after == 1, is_last, is_next),
+            weight_back.get(who, 0.0), weight_ahead.get(who, 0.0), not around.before, many and is_last,
+            many and is_next,
+            *_calls(line.speaker, around.before[before - 1] if before <= NEAR else None),
+            *_calls(line.speaker, around.after[after - 1] if after <= NEAR else None),
+            *_replies(around, is_last, is_next),
+            share, math.log(use.share(line.speaker, who) + 0.01),
+            *use.lifts(line, dialogue.neighbours[index], who),
+        ])  # fmt: skip
+    return rows
+
+
+def _called(line: LineCues, others: Sequence[str], distance: Callable[[str], int]) -> frozenset[str]:
+    """Those whose names are called; of namesakes whoever speaks nearest."""
+    present = ([who for who in whose if who in others] for whose in line.calls)
+    return frozenset(min(whose, key=distance) for whose in present if whose)
+
+
+def _distances(lines: Sequence[LineCues]) -> tuple[dict[str, int], dict[str, float]]:
+    """How many lines away each speaks first, and the weight of all they say there."""
+    nearest: dict[str, int] = {}
+    weights: dict[str, float] = {}
+    for distance, line in enumerate(lines, 1):
+        nearest.setdefault(line.speaker, distance)
+        weights[line.speaker] = weights.get(line.speaker, 0.0) + math.exp((1 - distance) / DECAY)
+    return nearest, weights
+
+
+def _buckets(distance: int) -> tuple[bool, ...]:
+    return (distance == 1, distance == 2, distance == 3, 4 <= distance <= FAR, distance > FAR)
+
+
+def _turns(around: Around, just_before: bool, just_after: bool, is_last: bool, is_next: bool) -> tuple[bool, ...]:
+    """How turns alternate between the speaker and this person."""
+    pair_before = just_before and around.alternates_before
+    pair_after = just_after and around.alternates_after
+    return (
+        is_last and is_next, pair_before, pair_after, pair_before and pair_after,
+        around.goes_on and is_last, around.will_go_on and is_next,
+    )  # fmt: skip
+
+
+def _calls(speaker: str, theirs: LineCues | None) -> tuple[bool, bool]:
+    """Does this person's own line call the speaker, or somebody else?"""
+    called = frozenset[str]() if theirs is None else theirs.called
+    return speaker in called, bool(called) and speaker not in called
+
+
+def _replies(around: Around, is_last: bool, is_next: bool) -> tuple[bool, ...]:
+    """What asks, answers and says 'you', beside whether this person spoke last or speaks next."""
+    line, last, following = around.line, around.last if is_last else None, around.next if is_next else None
+    return (
+        last is not None and last.is_question,
+        last is not None and last.is_question and line.speaker in last.called,
+        last is not None and line.speaker in last.spoken_of,
+        following is not None and line.speaker in following.spoken_of,
+        line.is_question and is_next, line.is_question and is_last, line.has_you and is_last, line.has_you and is_next,
+        line.is_plural, line.is_plural and is_last, line.is_answer and is_last,
+        following is not None and following.is_answer, line.length < SHORT and is_last,
+    )  # fmt: skip

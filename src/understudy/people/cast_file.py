@@ -15,7 +15,7 @@ from understudy.story import Fact, Relation
 from understudy.storyfile import Story
 from understudy.storyfile.found import ACCEPTED, CHANGED
 from understudy.storyfile.overlay import GIVES_WAY
-from understudy.storyfile.toml_file import load_toml, replace_text, toml_value
+from understudy.storyfile.toml_tables import load_toml, replace_text, toml_value
 
 __all__ = ["apply_to_cast", "claim_lines"]
 

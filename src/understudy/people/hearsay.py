@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from understudy.people.clauses import Clause
+from understudy.people.clauses import Clause, pattern
 from understudy.people.own_words import Statement, shaped, statement
-from understudy.people.patterns import pattern
 
 __all__ = ["TOLD", "of_named", "of_you"]
 

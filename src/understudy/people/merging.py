@@ -22,8 +22,8 @@ import numpy as np
 
 from understudy.encoding import Floats
 from understudy.people.claims import Claim
+from understudy.people.clauses import filled, pattern, table
 from understudy.people.hearsay import TOLD
-from understudy.people.patterns import filled, pattern, table
 from understudy.people.plausibility import content_words
 from understudy.story import Moment
 

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from understudy.people.clauses import Clause
-from understudy.people.patterns import either, filled, pattern, table
+from understudy.people.clauses import Clause, either, filled, pattern, table
+from understudy.prompting import introductions
+from understudy.prompting.introductions import OPENING, STATEMENTS
 
 __all__ = [
     "DOUBTS",
@@ -28,6 +29,7 @@ __all__ = [
     "kinds",
     "may_be_own",
     "own_statements",
+    "profile_sentences",
     "shaped",
     "statement",
 ]
@@ -207,3 +209,29 @@ def shaped(text: str) -> str:
 
 
 MOMENT_END = pattern("moment end")
+
+
+# What somebody who chats says of themselves, sentence by sentence: what is kept of a chat, and nothing else.
+
+GREETING = re.compile(OPENING, re.IGNORECASE)
+JOINT = re.compile(
+    r"(?:\s*[,;]\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so)\s+)(?=(?:i|i['’]m|i['’]ve|my)\b)", re.IGNORECASE
+)
+
+
+def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
+    """What somebody says of themselves in some turns, one sentence each, without full stops."""
+    found = (part.strip(" .。!！") for told in introductions(turns, language) for part in _parts(told, language))
+    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in found))
+
+
+def _parts(sentence: str, language: str) -> Iterator[str]:
+    """'I work at the harbour and I have two dogs' is two things to remember."""
+    opening = GREETING.match(sentence)
+    start = opening.end() if opening else 0
+    if language == "en":
+        for joint in JOINT.finditer(sentence, start):
+            if joint.start() > start and STATEMENTS[language].match(sentence, joint.end()):
+                yield sentence[start : joint.start()]
+                start = joint.end()
+    yield sentence[start:]

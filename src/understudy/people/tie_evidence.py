@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from understudy.people.marked_names import UNSPACED, MarkedText, NameIndex, is_generic
+from understudy.people.names import UNSPACED, MarkedText, NameIndex, is_generic
 from understudy.people.tie_patterns import (
     ADDRESSEE,
     SPEAKER,
@@ -21,8 +21,8 @@ from understudy.people.tie_patterns import (
     claims,
     label_claim,
     may_claim,
+    unspaced_claims,
 )
-from understudy.people.tie_patterns_unspaced import unspaced_claims
 from understudy.progress import Progress
 from understudy.story import Line, Moment, Scene
 from understudy.storyfile import Story

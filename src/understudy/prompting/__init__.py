@@ -10,11 +10,9 @@ character's name and the message always stay.
 
 from __future__ import annotations
 
-from understudy.prompting.build import BUDGET, STYLES, Prompt, Section, build_prompt, estimate_tokens
-from understudy.prompting.compact import render_compact
+from understudy.prompting.build import BUDGET, STYLES, Prompt, Section, build_prompt, estimate_tokens, render_compact
 from understudy.prompting.contents import ACTION, PastExchange, PastLine, PromptContents, Recalled, shows_actions
-from understudy.prompting.first_person import first_person
-from understudy.prompting.introductions import introduced_name, introduced_names, introductions
+from understudy.prompting.introductions import first_person, introduced_name, introduced_names, introductions
 from understudy.prompting.trimming import GIVES_WAY
 
 __all__ = [

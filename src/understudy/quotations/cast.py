@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from bisect import bisect_left
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from understudy.quotations.aliases import join_names
-from understudy.quotations.anaphoric_epithets import NamedPlaces, stands_for_others
+from understudy.quotations.aliases import Namesakes, bare_title, core, gender_of, join_names
 from understudy.quotations.epithets import Epithet, speaking_epithets
-from understudy.quotations.gender import gender_of
-from understudy.quotations.lexicon import Lexicon, lexicon_of
-from understudy.quotations.names import NameMention, lower_counts, name_mentions
-from understudy.quotations.namesakes import Namesakes, bare_title, core
-from understudy.quotations.narrator import is_first_person, narrator_among
-from understudy.quotations.personhood import is_person, may_be_name
-from understudy.quotations.prose import NovelCharacter, Prose
-from understudy.quotations.unspaced_names import find_unspaced_cast
-from understudy.quotations.usage import NameUsages, usage_of
+from understudy.quotations.lexicon import Lexicon, given_names, lexicon_of
+from understudy.quotations.names import NameForm, NameMention, find_unspaced_cast, lower_counts, name_mentions
+from understudy.quotations.prose import NovelCharacter, Prose, Span
+from understudy.quotations.usage import ACTS, AFTER_ARTICLE, OWNS, SAYS, VOCATIVE, NameUsage, NameUsages, usage_of
 
 __all__ = ["NARRATOR", "find_cast"]
 
@@ -127,3 +123,117 @@ def _assign_epithets(
         ):
             nameless.append(epithet)
     return nameless, by_person
+
+
+# Whether a name is a person's, from how the text uses it (see `usage` for the scores).
+
+LEAST_MENTIONS_OF_A_PERSON = 2
+LEAST_SHOWN = 2  # signs of a person that somebody without a title must show; to speak counts twice
+LEAST_SCORE = 0.3
+CLEARLY = 3  # times that what is usually no person must speak
+SHORTEST = 2  # letters
+PLURAL = 0.3  # of the uses of a name that ends in s, after an article: 'the Westons'
+
+
+def may_be_name(form: NameForm, usage: NameUsage, lexicon: Lexicon) -> bool:
+    """Is it worth asking whose name it is: no street, month, family or word that merely opens a sentence?"""
+    last = form.words[-1]
+    is_place = last.lower() in lexicon.place_nouns and (len(form.words) > 1 or not form.title)
+    if is_place or len(last.rstrip(".")) < SHORTEST:
+        return False
+    if last.endswith("s") and usage.roles[AFTER_ARTICLE] >= PLURAL * usage.count:
+        return False
+    if form.title:
+        return True
+    if len(form.words) == 1:
+        if last in lexicon.titles and (last not in lexicon.kin or usage.roles[SAYS] < CLEARLY):
+            return False
+        if last.endswith(".") or (last.lower() in lexicon.openers and last not in given_names().genders):
+            return False
+        if lexicon.nouns_have_capitals and not usage.roles[SAYS]:
+            return False
+    return not any(word.lower() in lexicon.never_people for word in form.words) or usage.roles[SAYS] >= CLEARLY
+
+
+def is_person(person: Namesakes, lower: Mapping[str, int]) -> bool:
+    """Does the text use these names as a person's? `lower` is how often it has each word without a capital."""
+    usage = person.usage
+    if any(form.title for form in person.forms):
+        return usage.count >= LEAST_MENTIONS_OF_A_PERSON or usage.roles[SAYS] > 0
+    if usage.count < LEAST_MENTIONS_OF_A_PERSON and person.given not in given_names().genders:
+        return False
+    says = usage.roles[SAYS]
+    shown = 2 * says + usage.roles[ACTS] + usage.roles[VOCATIVE] + usage.roles[OWNS]
+    if shown < LEAST_SHOWN or (usage.openers == usage.count and not says and usage.roles[ACTS] < CLEARLY):
+        return False
+    if all(lower[form.words[0].lower()] > usage.count for form in person.forms) and says < CLEARLY:
+        return False
+    return usage.person_score > max(usage.place_score, LEAST_SCORE)
+
+
+# Whether somebody in the story tells it, and who.
+#
+# A story is told in the first person where narration, quotations left out, says 'I' more than once in 150 words. Its
+# narrator is whom others call by a name that the narration itself hardly ever has.
+
+WORD = re.compile(r"[^\W\d_]+")
+FIRST_PERSON = frozenset("I je Je j J ich Ich".split())
+RATE = 1 / 150  # of a narrator's words
+LEAST_CALLED = 3
+NARRATED = 0.35  # of a narrator's own names that stand in narration, at most
+
+
+def is_first_person(prose: Prose) -> bool:
+    """Headings do not count: 'Chapter I' is nobody's word."""
+    parts = deque(sorted(part for quotation in prose.quotations for part in quotation.parts))
+    words = total = 0
+    for start, end in [paragraph.span for paragraph in prose.paragraphs] or [Span(0, len(prose.text))]:
+        while parts and parts[0].start < end:
+            part = parts.popleft()
+            found = WORD.findall(prose.text, start, max(start, part.start))
+            words += sum(word in FIRST_PERSON for word in found)
+            total += len(found)
+            start = max(start, part.end)
+        found = WORD.findall(prose.text, start, max(start, end))
+        words += sum(word in FIRST_PERSON for word in found)
+        total += len(found)
+    return words > RATE * total
+
+
+def narrator_among(people: Iterable[Namesakes]) -> Namesakes | None:
+    """Whom others call most of those that narration does not name, if anybody."""
+    called = [
+        person
+        for person in people
+        if person.usage.roles[VOCATIVE] >= LEAST_CALLED and person.usage.narrated <= NARRATED * person.usage.count
+    ]
+    return max(called, key=lambda person: person.usage.roles[VOCATIVE], default=None)
+
+
+# 'The girl', 'the old gentleman': somebody who has just been named, or a person of their own?
+#
+# A noun that any man or woman may be called by is nobody of its own where people of its gender are usually named
+# shortly before it speaks: it stands for one of them, and for whom is for each quotation to show.
+
+REACH = 1_500  # characters before a place in which a name is near
+USUALLY = 0.5  # of the places where an epithet speaks
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPlaces:
+    """Somebody's gender, and the offsets, in order, where narration names them."""
+
+    gender: str
+    places: Sequence[int]
+
+    def is_near(self, place: int) -> bool:
+        index = bisect_left(self.places, place)
+        return index > 0 and place - self.places[index - 1] <= REACH
+
+
+def stands_for_others(epithet: Epithet, people: Iterable[NamedPlaces], lexicon: Lexicon) -> bool:
+    if epithet.noun.split()[-1].lower() not in lexicon.anybody:
+        return False
+    others = [each for each in people if "" in (epithet.gender, each.gender) or epithet.gender == each.gender]
+    near = sum(any(each.is_near(place) for each in others) for place in epithet.places)
+    return near >= USUALLY * len(epithet.places)

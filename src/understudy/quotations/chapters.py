@@ -7,13 +7,81 @@ of these in it, a number alone that goes on counting. Their levels and numbers a
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.quotations.numerals import NUMERAL, number_of
 from understudy.quotations.paragraphs import Block
 
-__all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of"]
+__all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of", "numbered"]
+
+# Numbers as headings write them: 12, XII, twelve, the twelfth, 十二.
+
+UNITS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth"
+).split()
+ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+HAN = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
+HAN_TENS = {"十": 10, "百": 100, "千": 1000}
+
+WORDS = {word: number for listed in (UNITS, ORDINALS) for number, word in enumerate(listed, 1)}
+OTHER_LANGUAGES = (
+    "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
+    "erstes zweites drittes viertes fünftes sechstes siebentes achtes neuntes zehntes elftes zwölftes",
+    "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
+    "premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
+    "première seconde troisième quatrième cinquième sixième septième huitième neuvième dixième onzième douzième",
+    "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo undécimo duodécimo",
+    "primera segunda tercera cuarta quinta sexta séptima octava novena décima undécima duodécima",
+    "primo secondo terzo quarto quinto sesto settimo ottavo nono decimo undicesimo dodicesimo",
+)
+WORDS |= {word: number for listed in OTHER_LANGUAGES for number, word in enumerate(listed.split(), 1)}
+for number, tens in enumerate(TENS, 2):
+    WORDS |= {tens: 10 * number, tens[:-1] + "ieth": 10 * number}
+    for unit, (cardinal, ordinal) in enumerate(zip(UNITS[:9], ORDINALS[:9]), 1):
+        WORDS |= {f"{tens}-{cardinal}": 10 * number + unit, f"{tens}-{ordinal}": 10 * number + unit}
+
+_SPELT = "|".join(sorted(map(re.escape, WORDS), key=len, reverse=True)).replace(r"\-", r"[\s-]")
+NUMERAL = rf"(?:\d{{1,4}}|[ivxlcdm]{{1,12}}|{_SPELT}|[{''.join(HAN)}{''.join(HAN_TENS)}]{{1,9}})"
+"""For patterns that do not mind case."""
+
+ROMAN_FORM = re.compile(r"m{0,3}(?:cm|cd|d?c{0,4})(?:xc|xl|l?x{0,4})(?:ix|iv|v?i{0,4})")
+
+
+def number_of(numeral: str) -> int | None:
+    """What a numeral means, or None where it is none."""
+    plain = re.sub(r"[\s-]+", "-", unicodedata.normalize("NFKC", numeral).strip().casefold())
+    if plain.isdecimal():
+        return int(plain)
+    if plain in WORDS:
+        return WORDS[plain]
+    if plain and ROMAN_FORM.fullmatch(plain):
+        values = [ROMAN[letter] for letter in plain]
+        return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0]))
+    return _han(plain)
+
+
+def _han(numeral: str) -> int | None:
+    if not numeral or any(letter not in HAN and letter not in HAN_TENS for letter in numeral):
+        return None
+    if not any(letter in HAN_TENS for letter in numeral):
+        return int("".join(str(HAN[letter]) for letter in numeral))
+    total, digit = 0, 0
+    for letter in numeral:
+        if letter in HAN:
+            digit = HAN[letter]
+        else:
+            total += (digit or 1) * HAN_TENS[letter]
+            digit = 0
+    return total + digit
+
 
 KINDS = {
     "volume": "volume vol tome band том tomo 卷 巻",
@@ -241,3 +309,60 @@ def _is_title(words: str) -> bool:
 
 def _words(text: str, row: tuple[int, ...]) -> str:
     return text[row[0] : min(row[1], row[0] + LONGEST + 1)]
+
+
+# The levels of a text's headings and the numbers they have there.
+#
+# The divisions there are fewer of hold the others: ('volume', 'chapter'). Numbers are taken as they are written as
+# long as they grow, else counted.
+
+
+def numbered(divisions: Sequence[NumberedHeading]) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
+    """(levels, the numbers of each heading): numbers of a level always grow within what holds it.
+
+    Where the deepest level begins again at one, what holds it goes on by one, with or without a heading of its own.
+    """
+    counts = Counter(division.kind for division in divisions)
+    levels = sorted(counts, key=lambda kind: (counts[kind], RANK[kind]))
+    restarts = _restarts(divisions, levels[-1]) if levels else set()
+    if len(levels) == 1 and restarts:
+        levels.insert(0, "part" if levels[0] != "part" else "book")
+    depths = [levels.index(division.kind) for division in divisions]
+    outermost = {depth: division.number or 1 for division, depth in reversed(list(zip(divisions, depths)))}
+    following: list[int | None] = _following(divisions)
+    position: list[int] = []
+    numbers: list[tuple[int, ...]] = []
+    for index, (division, depth) in enumerate(zip(divisions, depths)):
+        if index in restarts and len(position) > depth:
+            position = [*position[: depth - 1], position[depth - 1] + 1]
+        del position[depth + 1 :]
+        while len(position) < depth:  # no heading of the level above yet
+            above = outermost.get(len(position), 2)
+            position.append(max(above - 1, 0))
+        last = position[depth] if depth < len(position) else -1 if division.number == 0 else 0
+        written = division.number
+        if written is None or written <= last or (written > last + 1 and following[index] in (last + 2, last + 1)):
+            written = last + 1
+        position[depth:] = [written]
+        numbers.append(tuple(position))
+    return tuple(levels), numbers
+
+
+def _restarts(divisions: Sequence[NumberedHeading], kind: str) -> set[int]:
+    """Headings numbered one that come after a third or later one, and before a second one."""
+    own = [(index, division.number) for index, division in enumerate(divisions) if division.kind == kind]
+    return {
+        index
+        for (before, earlier), (index, number), (_, later) in zip(own, own[1:], own[2:])
+        if number == 1 and later == 2 and (earlier or 0) >= 3 and index == before + 1
+    }
+
+
+def _following(divisions: Sequence[NumberedHeading]) -> list[int | None]:
+    """The number of the next heading of the same kind."""
+    following: list[int | None] = [None] * len(divisions)
+    latest: dict[str, int | None] = {}
+    for index in range(len(divisions) - 1, -1, -1):
+        following[index] = latest.get(divisions[index].kind)
+        latest[divisions[index].kind] = divisions[index].number
+    return following

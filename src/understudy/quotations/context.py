@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from understudy.quotations.lexicon import FEMALE, MALE
 from understudy.quotations.mentions import NOBODY, CastMentions, find_mentions, narrator_of
 from understudy.quotations.prose import NovelCharacter, Prose
-from understudy.quotations.speech_tags import QuotationTags, SubjectKind, best_tag, decisive_tag
+from understudy.quotations.subjects import QuotationTags, SubjectKind, best_tag, decisive_tag
 from understudy.quotations.tags import tags_of
-from understudy.quotations.words import NARRATION, ProseWords
+from understudy.quotations.vocabulary import NARRATION, ProseWords
 
 __all__ = ["Floats", "NovelContext", "gender_codes"]
 

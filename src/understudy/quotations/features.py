@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.speech_tags import SubjectKind, Tag, best_tag
+from understudy.quotations.subjects import SubjectKind, Tag, best_tag
 
 __all__ = [
     "CANDIDATES",

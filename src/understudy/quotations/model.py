@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,15 +25,20 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, read_card, read_model
-from understudy.quotations.addressees import addressee_columns
 from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.features import CandidatePairs, candidate_pairs, static_columns
-from understudy.quotations.forest import Forest, softmax_of_groups
-from understudy.quotations.idiolect import idiolect_columns
-from understudy.quotations.turn_features import turn_columns
-from understudy.quotations.turns import EVENTS, GAP_KINDS, gap_kinds, turn_marginals
+from understudy.quotations.features import CandidatePairs, call_columns, candidate_pairs, gap_columns, static_columns
+from understudy.quotations.turns import EVENTS, GAP_KINDS, gap_kinds, turn_columns, turn_marginals
+from understudy.quotations.vocabulary import NARRATION
 
-__all__ = ["MODEL", "SECOND_POWER", "NovelEvidence", "QuotationModel", "shipped_quotation_model"]
+__all__ = [
+    "MODEL",
+    "SECOND_POWER",
+    "Forest",
+    "NovelEvidence",
+    "QuotationModel",
+    "shipped_quotation_model",
+    "softmax_of_groups",
+]
 
 MODEL = "quotations"
 SECOND_POWER = 0.5  # g: the second forest has seen who speaks around already
@@ -186,3 +193,159 @@ def shipped_training_files() -> Mapping[str, str]:
 def shipped_quotation_model() -> QuotationModel:
     with as_file(files("understudy") / "models" / MODEL) as folder:
         return QuotationModel.load(read_model(folder, MODEL))
+
+
+# Evidence for whom a quotation is said to, given probabilities of who says each.
+
+
+def addressee_columns(context: NovelContext, pairs: CandidatePairs, speakers: Floats) -> dict[str, Floats]:
+    """Who is called, who speaks before and after, how often the two speak beside each other."""
+    at = (pairs.quotations, pairs.candidates)
+    columns = {
+        **call_columns(context, pairs),
+        **gap_columns(context, pairs),
+        **turn_columns(context, pairs, speakers),
+        "speaks": speakers[at],
+        "gender": context.genders[pairs.candidates],
+        "narrator": (pairs.candidates == context.narrator).astype(np.float32),
+    }
+    beside = speakers[1:].T @ speakers[:-1]
+    beside = beside + beside.T
+    share = beside / np.maximum(beside.sum(1, keepdims=True), 1e-6)
+    columns["beside the speaker"] = (speakers @ share)[at].astype(np.float32)
+    for offset in (-1, 1):
+        columns[f"another than the speaker {offset}"] = _others_near(speakers, offset)[at]
+    return columns
+
+
+def _others_near(speakers: Floats, direction: int) -> Floats:
+    """The nearest turn that is not the speaker's: for each person, how likely it is theirs."""
+    count = len(speakers)
+    result = np.zeros_like(speakers)
+    best = speakers.argmax(1) if speakers.shape[1] else np.zeros(count, np.int64)
+    order = range(count) if direction < 0 else range(count - 1, -1, -1)
+    for index in order:
+        beside = index + direction
+        if 0 <= beside < count:
+            result[index] = result[beside] if best[beside] == best[index] else speakers[beside]
+    return result
+
+
+# Own words: how much more likely a candidate's words make a quotation than everybody's words do.
+#
+#   score(q, c) = sum over words w of q of  ln((n_cw + a b_w) / (n_c + a)) - ln b_w
+#
+# n_cw is how often c says w, as far as speakers are known, b_w the share of w in all that is said, a the weight of b.
+# So that a quotation is not judged by its own words, those of every other stretch of quotations are counted apart:
+# each stretch is judged by the words of the other half.
+
+Ints = NDArray[np.int64]
+MARKS = re.compile(r"[!?;:—]|--|\.\.\.|_")
+STRETCH = 25  # quotations
+FEWEST = 3  # times that a word is said, to be counted
+MOST_WORDS = 3_000
+PRIOR = 200.0  # a
+BOUND = 2.0  # of a word's logarithm
+
+
+def idiolect_columns(context: NovelContext, pairs: CandidatePairs, speakers: Floats) -> dict[str, Floats]:
+    """`speakers` holds probabilities, by quotation and person."""
+    quotations, words, size = _said(context)
+    likeliest = speakers.argmax(1)
+    weight = speakers.max(1)
+    half = (np.arange(len(speakers)) // STRETCH) % 2
+    scores = np.zeros(len(pairs), np.float32)
+    lengths = np.bincount(quotations, minlength=len(speakers)).astype(np.float32)
+    if size:
+        share = np.bincount(words, minlength=size) / len(words)
+        width = len(pairs) // len(pairs.starts)
+        people = pairs.candidates.reshape(-1, width)
+        totals = np.zeros((len(speakers), width))
+        for side in (0, 1):
+            counts = np.zeros((context.shape[1], size))
+            learned = half[quotations] != side
+            np.add.at(counts, (likeliest[quotations[learned]], words[learned]), weight[quotations[learned]])
+            ratio = (counts + PRIOR * share) / (counts.sum(1, keepdims=True) + PRIOR) / share
+            logs = np.clip(np.log(ratio), -BOUND, BOUND)
+            judged = half[quotations] == side
+            rows, spoken = quotations[judged], words[judged]
+            np.add.at(totals, rows, logs[people[rows], spoken[:, None]])
+        scores = totals.ravel().astype(np.float32)
+    spread: Floats = (scores / np.sqrt(lengths[pairs.quotations] + 5)).astype(np.float32)
+    best = np.maximum.reduceat(spread, pairs.starts)[pairs.quotations] if len(pairs) else spread
+    return {"own words": scores, "own words by length": spread, "own words below best": spread - best}
+
+
+def _said(context: NovelContext) -> tuple[Ints, Ints, int]:
+    """The quotation and the number of each word that is said often enough, and how many such words there are.
+
+    Marks of punctuation and the first word of a quotation are words of their own.
+    """
+    inside = np.flatnonzero(context.words.quotations != NARRATION)
+    lowered = context.words.lowered
+    said = [lowered[index] for index in inside.tolist()]
+    owners = context.words.quotations[inside].tolist()
+    for index, quotation in enumerate(context.prose.quotations):
+        text = context.prose.said(quotation)
+        marks = MARKS.findall(text)
+        opening = text.split(maxsplit=1)[:1]
+        said += [*marks, *(f"{word.lower()}..." for word in opening)]
+        owners += [index] * (len(marks) + len(opening))
+    common = [word for word, count in Counter(said).most_common(MOST_WORDS) if count >= FEWEST]
+    numbers = {word: number for number, word in enumerate(common)}
+    indices = np.array([numbers.get(word, -1) for word in said], np.int64)
+    kept = indices >= 0
+    return np.array(owners, np.int64)[kept], indices[kept], len(common)
+
+
+# Gradient-boosted trees that score the candidates of a quotation.
+#
+#   z_c  = sum over trees t of  v_t[leaf_t(x_c)]           x_c the evidence for candidate c
+#   P(c) = exp(z_c) / sum over candidates d of exp(z_d)
+#
+# Trees are complete, of one depth: node i asks whether x[feature_i] <= threshold_i and goes on with node 2i + 1 or 2i
+# + 2.
+
+ROWS_AT_ONCE = 8192  # so that what is worked on stays in the processor's cache
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Arrays of trees by nodes, and of trees by leaves."""
+
+    features: NDArray[np.int32]
+    thresholds: Floats
+    values: Floats
+
+    @property
+    def depth(self) -> int:
+        return int(self.values.shape[1]).bit_length() - 1
+
+    def scores(self, evidence: Floats) -> Floats:
+        """A score for each row of evidence."""
+        result = np.zeros(len(evidence), np.float32)
+        inner = self.features.shape[1]
+        for begin in range(0, len(evidence), ROWS_AT_ONCE):
+            rows = np.ascontiguousarray(evidence[begin : begin + ROWS_AT_ONCE].T)
+            flat, count = rows.ravel(), rows.shape[1]
+            position = np.arange(count)
+            total = np.zeros(count, np.float32)
+            for features, thresholds, values in zip(
+                self.features.astype(np.int64) * count, self.thresholds, self.values
+            ):
+                node = np.zeros(count, np.int64)
+                for _ in range(self.depth):
+                    right = flat[features[node] + position] > thresholds[node]
+                    node = 2 * node + 1 + right
+                total += values[node - inner]
+            result[begin : begin + ROWS_AT_ONCE] = total
+        return result
+
+
+def softmax_of_groups(scores: Floats, starts: Ints, groups: Ints) -> Floats:
+    """Probabilities within each group of rows; `starts` are the first rows of groups, `groups` each row's group."""
+    if not len(scores):
+        return scores
+    powers = np.exp(scores - np.maximum.reduceat(scores, starts)[groups])
+    result: Floats = (powers / np.add.reduceat(powers, starts)[groups]).astype(np.float32)
+    return result

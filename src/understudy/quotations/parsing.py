@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from understudy.quotations.chapters import NumberedHeading, contents_of, divisions_of
+from understudy.quotations.chapters import NumberedHeading, contents_of, divisions_of, numbered
 from understudy.quotations.frame import without_frame
-from understudy.quotations.known_headings import known_divisions
-from understudy.quotations.letters import written
 from understudy.quotations.lexicon import lexicon_of
 from understudy.quotations.marks import Convention, Marked, convention_of, marked_parts
-from understudy.quotations.numbering import numbered
-from understudy.quotations.paragraphs import Block, is_scene_break, paragraphs_of, rows_of
+from understudy.quotations.paragraphs import Block, Row, is_scene_break, paragraphs_of, rows_of
 from understudy.quotations.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
 from understudy.quotations.speech import speaker_changes, spoken
 from understudy.text import guess_language
@@ -180,3 +179,106 @@ def _trimmed(text: str, span: Span) -> Span:
     while start < end and text[end - 1].isspace():
         end -= 1
     return Span(start, end)
+
+
+# Headings that are known beforehand, as an EPUB or a Word document marks them: each is a division.
+#
+# Its words say of which kind and number; one without a number is counted. Where several have numbers, those without
+# are title pages, dedications and notes.
+
+
+def known_divisions(
+    text: str, blocks: Sequence[Block], headings: Sequence[Span]
+) -> tuple[list[Block], list[NumberedHeading]]:
+    """(the blocks, parted so that each heading is one; its divisions)."""
+    starts = sorted(span.start for span in headings)
+    ends = dict(headings)
+
+    def heading_of(position: int) -> int | None:
+        index = bisect_right(starts, position) - 1
+        return starts[index] if index >= 0 and position < ends[starts[index]] else None
+
+    parted: list[list[Row]] = []
+    last: int | None = None
+    for block in blocks:
+        for index, row in enumerate(block):
+            heading = heading_of(row.start)
+            goes_on = heading == last and (heading is not None or index > 0)
+            if goes_on and parted:
+                parted[-1].append(row)
+            else:
+                parted.append([row])
+            last = heading
+    heads = [index for index, block in enumerate(parted) if heading_of(block[0].start) is not None]
+    are_heads = set(heads)
+    named = {division.block: division for division in divisions_of(text, parted) if division.block in are_heads}
+    titles = {division.block + 1 for division in named.values() if division.title_blocks}
+    divisions = [
+        named.get(index) or NumberedHeading("chapter", None, _words(text, parted[index]), index, len(parted[index]))
+        for index in heads
+        if index not in titles
+    ]
+    if sum(division.number is not None for division in divisions) > 1:
+        divisions = [division for division in divisions if division.block in named]
+    return list(parted), divisions
+
+
+def _words(text: str, block: Block) -> str:
+    return " ".join(" ".join(text[row.start : row.end].split()) for row in block)
+
+
+# Letters, notes, verses and inscriptions that a text quotes: in marks, but said by nobody.
+#
+# They are set off by an indent that the text does not have otherwise, or go from a salutation that has its own line
+# ("Dear Charlotte,") to a close ("Yours ever,") and the name below it.
+
+SALUTATION = re.compile(
+    r"[\"'“‘«„「_\s]*(?:my |our )?(?:own )?(?:very )?(?:dear(?:est)?|honou?red|reverend|dear) [^\"”]{1,40}[,:.—-]*"
+    r"[\"'”’_\s]*(?:\[[^\]]{1,30}\][,.]?)?|[\"“](?:dear )?(?:sir|madam)[,:.—-]*[\"”]?",
+    re.IGNORECASE,
+)
+CLOSE = re.compile(
+    r"(?:(?i:\byours\b[^.!?]{0,30}"
+    r"|\byour (?:\w+ ){1,3}(?:friend|servant|brother|sister|son|daughter|mother|father|cousin|aunt|uncle|wife|husband)"
+    r"|\bbelieve me|\bsincerely|\bfaithfully|\baffectionately)|&c|[\"“_][A-Z. ]{4,30})"
+    r"[,.]*[\"”_\s]*$"
+)
+OPENING = frozenset("\"'“‘«„「『_")
+INDENT = 2
+USUAL = 0.25  # share of indented paragraphs from which on an indent says nothing
+LONGEST = 80
+MOST = 30  # paragraphs of a letter
+
+
+def written(text: str, paragraphs: Sequence[Paragraph]) -> set[int]:
+    """The indexes of the paragraphs that are written, not said."""
+    set_off = {index for index, paragraph in enumerate(paragraphs) if _is_set_off(text, paragraph.span)}
+    if len(set_off) >= USUAL * len(paragraphs):
+        set_off = set()
+    begun: int | None = None
+    for index, paragraph in enumerate(paragraphs):
+        start, end = paragraph.span
+        if text[start] not in OPENING or (begun is not None and index - begun > MOST):
+            begun = None
+        elif end - start <= LONGEST and SALUTATION.fullmatch(text, start, end):
+            begun = index
+        elif begun is not None and CLOSE.search(text, max(start, end - LONGEST), end):
+            set_off.update(range(begun, index + 1))
+            begun = None
+            if index + 1 < len(paragraphs) and _is_signature(text, paragraphs[index + 1].span):
+                set_off.add(index + 1)
+    return set_off
+
+
+def _is_signature(text: str, span: Span) -> bool:
+    """The name below a letter, in its marks: "MARY KING"."""
+    return span.end - span.start <= LONGEST and text[span.start] in OPENING and CLOSE.search(text, *span) is not None
+
+
+def _is_set_off(text: str, span: Span) -> bool:
+    """All its lines are indented."""
+    first = span.start - text.rfind("\n", 0, span.start) - 1
+    if first < INDENT:
+        return False
+    blank = " " * INDENT
+    return all(line.startswith((blank, "\t")) for line in text[span.start : span.end].split("\n")[1:])

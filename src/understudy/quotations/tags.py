@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from understudy.quotations.mentions import CastMentions
 from understudy.quotations.prose import Quotation
-from understudy.quotations.speech_tags import NO_TAG, QuotationTags, SubjectKind, Tag
-from understudy.quotations.subjects import SubjectFinder, is_adverb
+from understudy.quotations.subjects import NO_TAG, QuotationTags, SubjectFinder, SubjectKind, Tag, is_adverb
 from understudy.quotations.vocabulary import (
+    NARRATION,
     OPENING_VERBS,
     SPEECH_INFINITIVES,
     SPEECH_NOUNS,
     SPEECH_VERBS,
     SURE_VERBS,
+    ProseWords,
 )
-from understudy.quotations.words import NARRATION, ProseWords
 
 __all__ = ["tags_of"]
 

@@ -23,8 +23,7 @@ from typing import Any
 from understudy.errors import UnknownMoment
 from understudy.readers.bounds import check_names
 from understudy.story import Character, Fact, Moment, Relation, Schema, Source
-from understudy.storyfile.toml_file import quoted
-from understudy.storyfile.toml_tables import TableParser, TomlTable
+from understudy.storyfile.toml_tables import TableParser, TomlTable, quoted
 from understudy.text import LANGUAGES, did_you_mean, fold
 
 __all__ = ["CastFile", "read_cast", "read_characters"]

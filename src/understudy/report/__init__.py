@@ -11,9 +11,17 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.report.charts import Bar, curves_section, learning_section, panel
+from understudy.report.charts import (
+    FAMILIES,
+    Bar,
+    curves_section,
+    learning_section,
+    panel,
+    prompts_section,
+    question,
+    samples_section,
+)
 from understudy.report.forest import forest_section
-from understudy.report.generation import FAMILIES, prompts_section, question, samples_section
 from understudy.report.guessing import confusions_section, flows_section
 from understudy.report.page import legend, page, table
 

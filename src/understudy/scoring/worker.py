@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from understudy.errors import UnderstudyError
 from understudy.libraries import import_library
 from understudy.metrics.line_metric import LineMetric
+from understudy.scoring.engine import ScoringRequest
 from understudy.scoring.inputs import STOP, FilePart
 from understudy.scoring.output import write_part
-from understudy.scoring.request import ScoringRequest
 
 if TYPE_CHECKING:
     import daft

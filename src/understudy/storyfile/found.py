@@ -28,8 +28,7 @@ from pathlib import Path
 
 from understudy.errors import UnknownMoment
 from understudy.story import PROFILE, SECRET, Fact, Finding, Line, Moment, Relation, Schema
-from understudy.storyfile.toml_file import quoted
-from understudy.storyfile.toml_tables import TableParser, TomlTable
+from understudy.storyfile.toml_tables import TableParser, TomlTable, quoted
 
 __all__ = [
     "ACCEPTED",

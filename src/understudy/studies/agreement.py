@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any
 
-from understudy.metrics.agreement import agreement_rows
-from understudy.metrics.disagreement import item_disagreement, pairwise_agreement, person_agreement
+from understudy.metrics.agreement import agreement_rows, item_disagreement, pairwise_agreement, person_agreement
 from understudy.metrics.ratings import Rating, RatingTable, Scale, rating_tables
 from understudy.metrics.sample_size import people_needed, variance_components
 from understudy.studies.kind import GivenAnswer

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from understudy.metrics.estimates import Estimate
-from understudy.metrics.statistics import interval
+from understudy.metrics.statistics import Estimate, interval
 from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer
 

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.guessing.annotation_agreement import PAPER_AGREEMENT, agreement_of_pairs
-from understudy.metrics.estimates import Estimate
-from understudy.metrics.statistics import interval
+from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
+from understudy.metrics.statistics import Estimate, interval
 from understudy.readers.annotations import HISTORY, Annotation, Instance, Rationale, ShowInstance
 from understudy.readers.speaker_guesses import SpeakerGuess, guess_documents
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study
 

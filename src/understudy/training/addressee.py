@@ -30,8 +30,7 @@ from understudy.lexical.lbfgs import minimize
 from understudy.lexical.rows import Reals
 from understudy.metrics.statistics import interval
 from understudy.model_folder import ModelFolder
-from understudy.people.addressee_features import FEATURES, Dialogue, dialogue_of, feature_rows
-from understudy.people.addressees import MODEL, AddresseeModel
+from understudy.people.addressees import FEATURES, MODEL, AddresseeModel, Dialogue, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
 from understudy.people.vocatives import EpithetUse
 from understudy.training.dialogues import sha256_of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.databases import check_location, is_postgres, is_text, migrate
+from understudy.databases import Migration, check_location, is_postgres, is_text, migrate
 from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.story import Moment
@@ -32,7 +32,6 @@ from understudy.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
-from understudy.utterances.tables import migrations
 from understudy.utterances.vector_index import Progress
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
@@ -334,3 +333,38 @@ def _where(
         parts.append("since <= ? AND (? < until OR until = ?)")
         parameters += [pack_moment(at), pack_moment(at), pack_moment(Moment.end())]
     return " AND ".join(parts), parameters
+
+
+# The tables of the utterance database.
+#
+# The first migration skips tables that exist: databases from before migrations were recorded have them.
+
+
+def migrations(database: UtteranceDatabase) -> Sequence[Migration]:
+    return (
+        ("tables", _tables(database)),
+        # Older lines are not bound to a story.
+        ("stories", ("ALTER TABLE utterances ADD COLUMN story TEXT NOT NULL DEFAULT ''",)),
+    )
+
+
+def _tables(database: UtteranceDatabase) -> Sequence[str]:
+    return (
+        f"""CREATE TABLE IF NOT EXISTS utterances (
+            id {database.id_type}, key TEXT NOT NULL UNIQUE, text TEXT NOT NULL, character TEXT NOT NULL,
+            since TEXT NOT NULL, until TEXT NOT NULL, file TEXT NOT NULL, line BIGINT NOT NULL,
+            vector {database.vector_type}, decision TEXT NOT NULL, decided_by TEXT NOT NULL,
+            decided_at TEXT NOT NULL)""",
+        """CREATE TABLE IF NOT EXISTS scores (
+            utterance BIGINT NOT NULL REFERENCES utterances, metric TEXT NOT NULL, value DOUBLE PRECISION,
+            reason TEXT NOT NULL, PRIMARY KEY (utterance, metric))""",
+        f"""CREATE TABLE IF NOT EXISTS decisions (
+            id {database.id_type}, utterance BIGINT NOT NULL REFERENCES utterances, decision TEXT NOT NULL,
+            decided_by TEXT NOT NULL, decided_at TEXT NOT NULL, why TEXT NOT NULL)""",
+        "CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, line BIGINT NOT NULL)",
+        "CREATE INDEX IF NOT EXISTS utterances_by_character ON utterances (character, decision, id)",
+        "CREATE INDEX IF NOT EXISTS decisions_of_utterance ON decisions (utterance, id)",
+        "DROP INDEX IF EXISTS scores_by_metric",
+        "CREATE INDEX IF NOT EXISTS scores_by_value ON scores (metric, value, utterance)",
+        f"CREATE INDEX IF NOT EXISTS decisions_of_people ON decisions (utterance) WHERE decided_by <> '{FILTER}'",
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from understudy.agents.bob.search import beam_search
+from understudy.agents.bob.agent import beam_search
 
 torch = pytest.importorskip("torch", reason="search needs the extra 'train'")
 

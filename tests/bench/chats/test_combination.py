@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.bench.chats.combination import folds_of, out_of_fold
+from understudy.bench.chats.measures import folds_of, out_of_fold
 from understudy.metrics.statistics import spearman
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chats import chat, volunteers
-from understudy.bench.chats.matching import COMBINED, match_rows, profile_wins
+from understudy.bench.chats.judged import COMBINED, match_rows, profile_wins
 from understudy.bench.personachat.scorers import Training
 from understudy.readers.volunteers import JudgedChat, read_judged_chats
 

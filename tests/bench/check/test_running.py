@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.backends import Backend, Completion
-from understudy.bench.check.junit import junit_xml
 from understudy.bench.check.running import CheckRepeat, CheckResult, document_of, run_tests
 from understudy.bench.check.tests_file import CheckTest, TestsFile
 from understudy.cancellation import Cancellation
+from understudy.cli.check import junit_xml
 from understudy.dialogue import ChatMessage, Sampling, Usage, situation_at
 from understudy.errors import BackendError, InputError
 from understudy.judging import Rule

@@ -11,7 +11,7 @@ import judged
 from understudy.bench.generation import likelihood, likelihood_items, likelihood_marks, likelihood_rows
 from understudy.bench.generation.likelihood import NO_LOG_PROBS
 from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.personachat.questions import files_of, questions_in
+from understudy.bench.personachat.bench import files_of, questions_in
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import AgentError
 

@@ -9,7 +9,7 @@ import pytest
 import judged
 from understudy.bench.generation import REPLY_METRICS, GeneratedReply, reply_items, reply_rows
 from understudy.bench.generation.reply_metrics import NO_PROFILE, NO_REPLIES
-from understudy.bench.personachat.questions import files_of, questions_in
+from understudy.bench.personachat.bench import files_of, questions_in
 from understudy.dialogue import Example
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.samples import Samples

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from talkers import shows_folder
-from understudy.bench.guess.bench import bench_guess
-from understudy.bench.guess.people import people_speakers
+from understudy.bench.guess.bench import bench_guess, people_speakers
 from understudy.guessing import Masked
 from understudy.progress import ignore_progress
 from understudy.readers.speaker_guesses import SpeakerGuess

@@ -17,11 +17,10 @@ from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.compare import compare_runs
 from understudy.bench.hpd import bench as hpd_bench
 from understudy.bench.hpd.bench import bench_hpd
-from understudy.bench.hpd.features import Feature, TextFeatures
+from understudy.bench.hpd.features import SHARED_WORDS, Feature, TextFeatures
 from understudy.bench.hpd.own_text import OWN_TEXT
 from understudy.bench.hpd.questions import write_questions
 from understudy.bench.hpd.sessions import GIVEN
-from understudy.bench.hpd.shared_words import SHARED_WORDS
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.errors import InputError, MissingExtra
 from understudy.readers import read

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from understudy.bench.hpd.crossvalidation import cross_validate, folds_of
+from understudy.bench.hpd.choice_model import cross_validate, folds_of
 from understudy.errors import InputError
 
 SCENES = [f"scene {number // 2}" for number in range(11)]  # five of two sessions, one of one

@@ -7,15 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from understudy.agents.word_roots import roots
-from understudy.bench.hpd.features import FeatureGroup, feature_rows, features_of
+from understudy.agents.word_tokens import roots
+from understudy.bench.hpd.features import (
+    ATTRIBUTES,
+    NAMES_SAID,
+    RELATIONS,
+    SHARED_WORDS,
+    FeatureGroup,
+    Meaning,
+    feature_rows,
+    features_of,
+    rarity,
+)
 from understudy.bench.hpd.fitted_ranker import feature_groups
-from understudy.bench.hpd.meaning import Meaning
-from understudy.bench.hpd.names_said import NAMES_SAID
 from understudy.bench.hpd.own_text import OWN_TEXT
-from understudy.bench.hpd.persona_fit import ATTRIBUTES, RELATIONS
 from understudy.bench.hpd.sessions import CANDIDATES, withhold
-from understudy.bench.hpd.shared_words import SHARED_WORDS, rarity
 from understudy.dialogue import Example, Situation, Turn
 from understudy.persona import Other, Persona
 from understudy.story import Moment, Relation

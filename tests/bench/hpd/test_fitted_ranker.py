@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import hpdsessions
-from understudy.bench.hpd.crossvalidation import folds_of, scenes_of
-from understudy.bench.hpd.features import feature_rows
+from understudy.bench.hpd.choice_model import folds_of, scenes_of
+from understudy.bench.hpd.features import SHARED_WORDS, feature_rows
 from understudy.bench.hpd.fitted_ranker import FittingSessions, feature_groups
 from understudy.bench.hpd.own_text import OWN_TEXT
 from understudy.bench.hpd.sessions import CANDIDATES, load_questions, withhold
-from understudy.bench.hpd.shared_words import SHARED_WORDS
 from understudy.dialogue import Example, Ranker, Situation
 from understudy.persona import Persona
 

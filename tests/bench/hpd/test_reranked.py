@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hpdsessions
-from understudy.bench.hpd.reranked import Reranked, open_reranked
+from understudy.bench.hpd.ranking import Reranked, open_reranked
 from understudy.bench.hpd.sessions import CANDIDATES, load_questions, withhold
 from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import MissingExtra

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from understudy.bench.novels.quotations import quotation_figures
+from understudy.bench.novels.bench import quotation_figures
 from understudy.quotations.parsing import parse_prose
 from understudy.quotations.prose import Prose, Quotation, Span
 

@@ -15,8 +15,7 @@ from understudy.agents.writer import WriterAgent
 from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.items import load_items
 from understudy.bench.judged_agents import BY_REPLY, JudgedAgent, judged_agent, scores_of
-from understudy.bench.personachat.bench import bench_personachat
-from understudy.bench.personachat.questions import files_of, questions_in
+from understudy.bench.personachat.bench import bench_personachat, files_of, questions_in
 from understudy.bench.published import CONDITIONS, personachat_figure
 from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError, BackendError, InputError

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.bench.personachat.placing import error_rows, place_of
+from understudy.bench.personachat.chairs import error_rows, place_of
 
 
 def test_a_place_by_hand() -> None:

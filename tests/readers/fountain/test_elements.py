@@ -8,7 +8,7 @@ import pytest
 
 import realdata
 from screenplays import Rows, comments_of, differences, peer_comments, peer_rows, rows_of
-from understudy.readers.fountain.elements import fountain_elements
+from understudy.readers.fountain.reading import fountain_elements
 from understudy.readers.screenplay import ScreenplayElement
 from understudy.readers.source import SourceFile
 

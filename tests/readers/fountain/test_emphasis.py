@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.readers.fountain.emphasis import plain
+from understudy.readers.fountain.reading import plain
 
 
 @pytest.mark.parametrize(

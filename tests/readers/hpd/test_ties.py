@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from understudy.readers.hpd.ties import ChangeLog, DatedSpan
+from understudy.readers.hpd.relations import ChangeLog, DatedSpan
 from understudy.story import Moment, Source
 
 AT = Source("file", 1)

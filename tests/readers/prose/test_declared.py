@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.quotations.prose import NovelCharacter
-from understudy.readers.prose.declared import with_declared
+from understudy.readers.prose.novel import with_declared
 from understudy.story import Character
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.quotations.parsing import parse_prose
-from understudy.readers.prose.levels import align_levels
+from understudy.readers.prose.novel import align_levels
 
 TEXT = '\n\nIt rained. "Come in," said Odile, and she held the door for him until he was inside.\n\n'
 

@@ -6,8 +6,7 @@ import pytest
 
 from reading import of_kind, read_bytes
 from understudy.readers.events import Event, Heading, Opening, SceneStart, Unread
-from understudy.readers.fountain.elements import fountain_elements
-from understudy.readers.fountain.reading import READER
+from understudy.readers.fountain.reading import READER, fountain_elements
 from understudy.readers.screenplay.outline import outline_of
 
 

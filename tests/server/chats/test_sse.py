@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from understudy.server.chats.replies import ReplyStream, split_tokens
 from understudy.server.chats.schemas import MessageDocument, Why
-from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.problems import Refused
 
 

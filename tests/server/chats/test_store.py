@@ -15,9 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from understudy.databases import Database, Sqlite, migrate, open_database
 from understudy.server.chats import store
 from understudy.server.chats.store import Message
-from understudy.server.database import APPLICATION_ID
+from understudy.server.database import APPLICATION_ID, migrations
 from understudy.server.problems import Refused
-from understudy.server.tables import migrations
 
 Done = TypeVar("Done")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)

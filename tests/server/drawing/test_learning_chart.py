@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from understudy.people.continuity.learning import Learning
+from understudy.people.continuity.scenes import Learning
 from understudy.server.drawing.learning_chart import learning_chart
 from understudy.story import Moment
 from understudy.storyfile import Story

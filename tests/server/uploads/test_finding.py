@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from understudy.people.decisions import reject
-from understudy.people.found_file import write_found
+from understudy.people.found_file import reject, write_found
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.fixes import Rename
 from understudy.server.uploads.routes import upload_report

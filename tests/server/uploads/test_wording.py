@@ -9,7 +9,7 @@ import pytest
 
 from understudy.errors import InputError
 from understudy.readers import read
-from understudy.server.uploads.wording import page_wording
+from understudy.server.uploads.reader_process import page_wording
 
 
 def _parquet() -> bytes:

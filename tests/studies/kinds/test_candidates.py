@@ -14,10 +14,10 @@ from understudy.bench.hpd.sessions import load_questions
 from understudy.bench.judged_agents import judged_agent, scores_of
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
-from understudy.studies.checking import answer_problems
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.candidates import KIND
+from understudy.studies.participation import answer_problems
 from understudy.studies.study import Study
 
 

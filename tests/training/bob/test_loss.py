@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models import tiny_base
 from understudy.agents.bob.network import BertOverBert, padded
-from understudy.training.bob.loss import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
+from understudy.training.bob.examples import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
 from understudy.training.bob.trainer import initial_weights
 from understudy.training.pretrained import load_base
 

@@ -13,7 +13,7 @@ from understudy.agents.causal import CausalAgent, load_transformer
 from understudy.errors import InputError
 from understudy.model_folder import read_card, read_tensors
 from understudy.training.causal.averaging import average_models
-from understudy.training.causal.settings import CausalSettings
+from understudy.training.causal.corpora import CausalSettings
 from understudy.training.causal.trainer import DialogueTask
 from understudy.training.causal.trainer import train as train_dialogues
 

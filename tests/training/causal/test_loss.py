@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dialogues import dialogue_base, trades
-from understudy.agents.causal_prompt import DialogueFormat, TokenizedDialogue
+from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.backends.transformer import open_transformer
 from understudy.training.causal.corpora import read_corpus
 

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from dialogues import dialogue_base, trades
-from understudy.agents.causal_prompt import DialogueFormat
-from understudy.training.causal.corpora import read_corpus
-from understudy.training.causal.settings import CausalSettings
-from understudy.training.causal.showing import DialogueDrawer, like_lengths, under_condition
+from understudy.agents.causal import DialogueFormat
+from understudy.training.causal.corpora import (
+    CausalSettings,
+    DialogueDrawer,
+    like_lengths,
+    read_corpus,
+    under_condition,
+)
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

@@ -22,8 +22,7 @@ from understudy.errors import InputError
 from understudy.model_folder import read_card, read_tensors
 from understudy.readers import examples
 from understudy.training import train
-from understudy.training.causal.settings import CausalSettings
-from understudy.training.causal.showing import under_condition
+from understudy.training.causal.corpora import CausalSettings, under_condition
 from understudy.training.causal.trainer import DialogueTask
 from understudy.training.causal.trainer import train as train_dialogues
 from understudy.training.task import checkpoint_folder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.lexical.rows import Ints, Reals
-from understudy.training.guessing.assignment_search import DRAWN, score_assignments
+from understudy.training.guessing.naming import DRAWN, score_assignments
 
 
 def test_few_namings_are_all_scored() -> None:

@@ -15,8 +15,7 @@ import novelset
 from dialogues import trades
 from languagemodels import tiny_model, words_of
 from understudy.agents import agent_named
-from understudy.agents.reranker import ADAPTER, Reranker
-from understudy.agents.reranker_prompt import RerankerFormat
+from understudy.agents.reranker import ADAPTER, Reranker, RerankerFormat
 from understudy.backends.transformer import open_transformer
 from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError

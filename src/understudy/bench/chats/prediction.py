@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from understudy.bench.personachat.chairs import Chair
-from understudy.bench.personachat.placing import ERRORS, ProfilePlace, Row, error_rows
+from understudy.bench.personachat.chairs import ERRORS, Chair, ProfilePlace, Row, error_rows
 from understudy.bench.published import profile_error
 from understudy.errors import InputError
 from understudy.readers.chat_records import HUMAN, ChatRecord, read_chats

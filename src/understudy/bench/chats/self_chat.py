@@ -19,7 +19,7 @@ from typing import Any
 from understudy.bench.chats.seatings import Seating
 from understudy.bench.generation import prompt_of
 from understudy.bench.items import manifest_of
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import MissingAnswers
 from understudy.dialogue import USER_NAME, Agent, Example, Situation, Turn
 from understudy.errors import AgentError, InputError
 from understudy.progress import Progress, ignore_progress

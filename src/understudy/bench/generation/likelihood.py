@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.generation.answer_log import answer_log
-from understudy.bench.generation.rows import Figure, PaperFigure, Row, figure_row, no_paper
+from understudy.bench.generation.reply_metrics import Figure, PaperFigure, Row, figure_row, no_paper
 from understudy.bench.items import groups_of
 from understudy.bench.judged_agents import JudgedAgent
 from understudy.dialogue import BatchLanguageModel, Example, LanguageModel

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from understudy.agents.writer import WriterAgent
 from understudy.bench.generation.answer_log import answer_log
-from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import JudgedAgent, MissingAnswers
 from understudy.dialogue import Agent, BatchAgent, Example
 from understudy.errors import AgentError
 from understudy.progress import Progress, ignore_progress

@@ -17,13 +17,12 @@ have a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from understudy.bench.generation.replies import GeneratedReply
-from understudy.bench.generation.rows import Figure, PaperFigure, Row, figure_row, no_paper
 from understudy.bench.items import groups_of
 from understudy.dialogue import Example
 from understudy.metrics.contradiction import contradiction
@@ -38,10 +37,43 @@ from understudy.metrics.generation import (
 from understudy.metrics.mauve import Encode, mauve
 from understudy.metrics.overlap import corpus_ranks, p_cover, p_f1
 from understudy.metrics.samples import Samples
-from understudy.metrics.statistics import interval
+from understudy.metrics.statistics import Interval, interval
 from understudy.persona import Persona
 
-__all__ = ["NO_REPLIES", "REPLY_METRICS", "reply_items", "reply_rows", "right_replies"]
+__all__ = [
+    "NO_REPLIES",
+    "REPLY_METRICS",
+    "Figure",
+    "PaperFigure",
+    "Row",
+    "figure_row",
+    "no_paper",
+    "reply_items",
+    "reply_rows",
+    "right_replies",
+]
+
+# A row of a bench: a figure with its interval, or the reason why there is none.
+
+Row = dict[str, Any]
+Figure = tuple[Interval, int] | str
+"""A value with its interval and of how many items it is; or the reason why it cannot be had."""
+PaperFigure = Callable[[str], float | None]
+"""The paper's figure for a metric, None where it has none."""
+
+
+def no_paper(metric: str) -> None:
+    """For what no paper has figures of."""
+
+
+def figure_row(what: Mapping[str, Any], metric: str, figure: Figure, paper: float | None = None) -> Row:
+    """`what` says what was judged: agent, condition and so on."""
+    if isinstance(figure, str):
+        cells: Row = {"value": None, "low": None, "high": None, "n": 0, "paper": paper, "reason": figure}
+    else:
+        cells = {**figure[0]._asdict(), "n": figure[1], "paper": paper}
+    return {**what, "metric": metric, **cells}
+
 
 Marks = dict[str, list[float | None]]
 Answered = Sequence[tuple[Example, str]]

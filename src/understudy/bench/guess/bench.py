@@ -6,8 +6,10 @@ the scenes of the judged file that come earlier. A guesser never sees anything l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +23,34 @@ from understudy.bench.guess.annotations import (
     retrieval_rows,
     shows_of,
 )
-from understudy.bench.guess.answers import Answers, answers_of, weighted_answers
-from understudy.bench.guess.people import people_speakers
 from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.published import add_paper
-from understudy.errors import AgentError
+from understudy.bench.published import PEOPLE, add_paper
+from understudy.dialogue import Guesser
+from understudy.errors import AgentError, UnknownCharacter
 from understudy.guessing import (
     CharacterNames,
+    Guesses,
     Joint,
+    Masked,
     Masking,
     TrainingScenes,
+    guess_in_order,
     with_learned_names,
 )
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.assignment import one_each
 from understudy.guessing.encoded import TextEncoder, shipped_encoder
 from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
+from understudy.guessing.scenes import masks_of
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
+from understudy.lexical.rows import Reals
+from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
 from understudy.readers.annotations import ShowInstance, read_annotations, read_needed_scenes
-from understudy.readers.speaker_guesses import read_speaker_guesses
+from understudy.readers.speaker_guesses import SpeakerGuess, read_speaker_guesses
 from understudy.readers.tvshowguess import folder_of
-from understudy.training.guessing.guessers import Undecided
+from understudy.story import Scene
+from understudy.training.guessing.guessers import Undecided, combined
 from understudy.training.guessing.registry import (
     find_guessers,
     knows,
@@ -52,7 +60,7 @@ from understudy.training.guessing.registry import (
     unregistered,
 )
 
-__all__ = ["MODELS", "bench_guess"]
+__all__ = ["MODELS", "bench_guess", "people_speakers"]
 
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
 BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
@@ -231,3 +239,91 @@ def _rank(speaker: GuessedSpeaker) -> int:
         return 1
     own = speaker.probabilities[speaker.who]
     return max(2, 1 + sum(share > own for share in speaker.probabilities.values()))
+
+
+# What models say of the judged scenes of a show: each is asked once, and several are weighed by their answers.
+
+Answers = list[tuple[Masked, Guesses]]
+"""The judged scenes of a show, and what a model says of each."""
+
+
+def answers_of(
+    model: str, scenes: Sequence[JudgedScene], masking: Masking, guesser: Guesser, show: Show, progress: Progress
+) -> Iterator[tuple[Masked, Guesses]]:
+    personas = _personas(show, masking)
+    total = sum(judged.judged for judged in scenes)
+    results = guess_in_order(guesser, ((judged.scene, judged.judged) for judged in scenes), masking, personas)
+    for done, result in enumerate(results, 1):
+        progress(f"{show.title}: {model}", done, total)
+        yield result
+
+
+def _personas(show: Show, masking: Masking) -> Callable[[Sequence[str], Scene], Sequence[Persona]]:
+    """The candidates as they are when the judged episodes begin; without a past where they go by other names."""
+
+    @lru_cache(len(show.main))
+    def known(name: str) -> Persona:
+        try:
+            return Persona(name) if masking.how != "keep" else persona_at(show.story, name, show.first)
+        except UnknownCharacter:  # the judged file has somebody whom the transcripts have not
+            return Persona(name)
+
+    return lambda names, scene: [replace(known(name), moment=scene.moment) for name in names]
+
+
+def weighted_answers(answers: Sequence[Answers], weights: Reals) -> Answers:
+    """The answers of several models, scene by scene, as one."""
+    return [
+        (of_scene[0][0], combined([guesses for _, guesses in of_scene], weights))
+        for of_scene in zip(*answers, strict=True)
+    ]
+
+
+# What people said of the judged scenes, beside the models: the human row.
+#
+# Each masked speaker counts once, for whomever most of those who were asked took them for. People were shown names of
+# their own, and a file may call a show otherwise: a show is the one that has most of the scenes, and a name is that
+# of whoever speaks where it was right.
+
+Place = tuple[tuple[int, ...], int, int]
+
+
+def people_speakers(guesses: Sequence[SpeakerGuess], show: str, scenes: Iterable[Masked]) -> list[GuessedSpeaker]:
+    """The speakers of a show's judged scenes that somebody guessed."""
+    asked: dict[Place, tuple[str, tuple[str, ...]]] = {}
+    for masked in scenes:
+        *levels, number = masked.scene.moment.numbers
+        for place, mask in enumerate(masks_of(masked.scene)):
+            asked[tuple(levels), number, place] = masked.answers[mask], masked.candidates
+    by_show: dict[str, list[SpeakerGuess]] = {}
+    for guess in guesses:
+        if _place(guess) in asked:
+            by_show.setdefault(guess.show, []).append(guess)
+    if not by_show:
+        return []
+    own = max(by_show.values(), key=len)
+    names = _learned_names(own, asked)
+    votes: dict[Place, Counter[str]] = {}
+    for guess in own:
+        votes.setdefault(_place(guess), Counter())[names.get(guess.guess, guess.guess)] += 1
+    speakers = []
+    for (episode, number, place), counts in votes.items():
+        who, candidates = asked[episode, number, place]
+        shares = {name: counts[name] / counts.total() for name in candidates}
+        chosen = max(sorted(counts), key=lambda name: counts[name])
+        speakers.append(GuessedSpeaker(PEOPLE, show, episode, number, place, who, chosen, shares))
+    return speakers
+
+
+def _place(guess: SpeakerGuess) -> Place:
+    return guess.episode, guess.scene, guess.place
+
+
+def _learned_names(
+    guesses: Sequence[SpeakerGuess], asked: Mapping[Place, tuple[str, tuple[str, ...]]]
+) -> dict[str, str]:
+    """People's names for the characters -> the show's."""
+    together: dict[str, Counter[str]] = {}
+    for guess in guesses:
+        together.setdefault(guess.who, Counter())[asked[_place(guess)][0]] += 1
+    return {name: counts.most_common(1)[0][0] for name, counts in together.items()}

@@ -17,20 +17,27 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME as RERANKER
-from understudy.bench.generation.rows import Row
-from understudy.bench.hpd.crossvalidation import FOLDS, REPEATS
-from understudy.bench.hpd.features import FeatureGroup
-from understudy.bench.hpd.fitted_ranker import FITTED_AGENTS, feature_groups
-from understudy.bench.hpd.fitting import Fitting
-from understudy.bench.hpd.generation import PAIRED, HpdGeneration
+from understudy.bench.generation.reply_metrics import Row
+from understudy.bench.hpd.choice_model import FEWEST_SCENES, FOLDS, REPEATS, TOO_FEW, scenes_of
+from understudy.bench.hpd.features import FeatureGroup, feature_rows
+from understudy.bench.hpd.fitted_ranker import FITTED_AGENTS, FittingSessions, feature_groups
+from understudy.bench.hpd.generation import PAIRED, HpdGeneration, judge_generation
 from understudy.bench.hpd.parts import CANDIDATES, what_parts_add
-from understudy.bench.hpd.ranking import COMPARED, ranking_marks, ranking_rows, unranked_rows, worst_sessions
-from understudy.bench.hpd.reranked import Reranked, open_reranked
+from understudy.bench.hpd.ranking import (
+    COMPARED,
+    Reranked,
+    open_reranked,
+    ranking_marks,
+    ranking_rows,
+    unranked_rows,
+    worst_sessions,
+)
 from understudy.bench.hpd.sessions import (
     ALL_PARTS,
     GIVEN,
@@ -39,10 +46,8 @@ from understudy.bench.hpd.sessions import (
     training_questions,
     withhold,
 )
-from understudy.bench.hpd.writing import judge_writing
 from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.judged_agents import JudgedAgent, judged_agent, scores_of
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import JudgedAgent, MissingAnswers, judged_agent, scores_of
 from understudy.bench.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
 from understudy.dialogue import Example
 from understudy.errors import InputError, MissingExtra
@@ -50,6 +55,51 @@ from understudy.metrics.statistics import RESAMPLES, SWAPS
 from understudy.progress import Progress, ignore_progress
 
 __all__ = ["AGENTS", "bench_hpd"]
+
+# Fitting rankers on sessions of which only some parts are shown, and scoring the judged ones with them.
+
+
+class Fitting:
+    """The sessions of a file with what is `given`; rankers learn from `training`, or from the judged file itself."""
+
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        training: Sequence[Example],
+        given: str,
+        groups: Sequence[FeatureGroup],
+        seed: int = 0,
+        progress: Progress = ignore_progress,
+    ) -> None:
+        self._examples, self._others = examples, training
+        self._given, self._groups, self._seed, self._progress = given, groups, seed, progress
+        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
+        self.weights: dict[str, dict[str, float]] = {}
+        """What the features count, by agent; of one fitted on all sessions where rankers are cross-validated."""
+
+    def scores(self, agent: str) -> list[Scores] | str:
+        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
+        if not self._others and len(set(self._scenes)) < FEWEST_SCENES:
+            return TOO_FEW
+        remembers, learned = FITTED_AGENTS[agent], self._training if self._others else self._judged
+        ranker = learned.fit(range(len(learned.examples)), remembers)
+        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
+        if not self._others:
+            return self._judged.held_out_scores(self._scenes, remembers, self._seed)
+        return [[self._judged.scores(ranker, index) for index in range(len(self._examples))]]
+
+    @cached_property
+    def _judged(self) -> FittingSessions:
+        return self._prepared(self._examples)
+
+    @cached_property
+    def _training(self) -> FittingSessions:
+        return self._prepared(self._others)
+
+    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
+        shown = [withhold(example, self._given) for example in examples]
+        return FittingSessions(shown, self._groups, feature_rows(self._groups, shown, self._progress))
+
 
 AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
 RERANKED = ("dialogue", "dialogue+scene")  # what the reranker is given as a feature
@@ -242,3 +292,36 @@ def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) 
         return [scores_of(opened, asked, watch, setting.cache)]
     except MissingExtra as error:
         return str(error)
+
+
+# The generation half of one file: rows, samples and items that say which file and language they are of.
+
+
+def judge_writing(
+    path: Path,
+    agents: Sequence[JudgedAgent],
+    questions: Mapping[str, Sequence[Example]],
+    seed: int,
+    progress: Progress,
+    cache: Path | None,
+    replies: int | None,
+) -> HpdGeneration:
+    """`judge_generation` of the sessions of a file, by what of them is given."""
+    written = judge_generation(agents, questions, seed, progress, cache, replies)
+    persona = next(iter(questions.values()))[0].situation.persona
+    file: Row = {"file": path.name, "language": persona.language}
+    f1 = {
+        (item.judged["agent"], item.judged["given"], name): value
+        for item in written.items
+        for name, value in zip(item.names, item.marks.get("f1", ()))
+    }
+    written.rows = [{**file, **row} for row in written.rows]
+    written.samples = [
+        {**file, "speaker": persona.name, "condition": row["given"]}
+        | {"f1": f1[row["agent"], row["given"], row["item"]]}
+        | row
+        for row in written.samples
+        if row["reply"] is not None
+    ]
+    written.items = [replace(item, judged={"file": path.name, **item.judged}) for item in written.items]
+    return written

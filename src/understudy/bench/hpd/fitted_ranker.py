@@ -16,14 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.bench.hpd.choice_model import ChoiceModel, fit_choice
-from understudy.bench.hpd.crossvalidation import cross_validate
-from understudy.bench.hpd.features import FeatureGroup, feature_rows, features_of
-from understudy.bench.hpd.meaning import Meaning
-from understudy.bench.hpd.names_said import NAMES_SAID
+from understudy.bench.hpd.choice_model import ChoiceModel, cross_validate, fit_choice
+from understudy.bench.hpd.features import (
+    ATTRIBUTES,
+    NAMES_SAID,
+    RELATIONS,
+    SHARED_WORDS,
+    FeatureGroup,
+    Meaning,
+    feature_rows,
+    features_of,
+)
 from understudy.bench.hpd.own_text import OWN_TEXT
-from understudy.bench.hpd.persona_fit import ATTRIBUTES, RELATIONS
-from understudy.bench.hpd.shared_words import SHARED_WORDS
 from understudy.dialogue import Example, Situation, Turn
 from understudy.lexical.rows import Reals
 from understudy.text import fold

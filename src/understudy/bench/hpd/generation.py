@@ -39,12 +39,10 @@ from understudy.bench.generation import (
     reply_rows,
     right_replies,
 )
-from understudy.bench.generation.reply_metrics import NO_REPLIES
-from understudy.bench.generation.rows import Figure, Row, figure_row
+from understudy.bench.generation.reply_metrics import NO_REPLIES, Figure, Row, figure_row
 from understudy.bench.hpd.parts import parts_of
 from understudy.bench.items import Items
-from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import JudgedAgent, MissingAnswers
 from understudy.bench.published import hpd_generation_figure
 from understudy.dialogue import Example
 from understudy.encoding import shared_encoder

@@ -13,7 +13,7 @@ from itertools import permutations
 
 import numpy as np
 
-from understudy.bench.generation.rows import Row, figure_row
+from understudy.bench.generation.reply_metrics import Row, figure_row
 from understudy.bench.items import Items, groups_of
 from understudy.metrics.statistics import holm, interval, paired_p
 

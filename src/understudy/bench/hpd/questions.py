@@ -28,14 +28,14 @@ from typing import Any
 from understudy import __version__
 from understudy.agents.reply_lines import ReplyLine, StoryQuestion, question_at
 from understudy.bench.hpd.proposals import Proposal, negatives_of, propose, usable_proposals
-from understudy.bench.missing_answers import MissingAnswers
+from understudy.bench.judged_agents import MissingAnswers
 from understudy.errors import Dead, InputError, StoryError, Unborn
 from understudy.export.hpd import Positions, session_document
 from understudy.people.draft import story_fingerprint
 from understudy.progress import Progress, ignore_progress
 from understudy.story import Moment
 from understudy.storyfile import Story
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 
 __all__ = ["LEAST", "ProposalFile", "WrittenQuestions", "write_questions"]
 

@@ -8,25 +8,31 @@ of nobody who can be known, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.bench.items import manifest_of, sha256
-from understudy.bench.novels.cast import annotated_cast
-from understudy.bench.novels.reading import FoundNovel, read_found
+from understudy.bench.novels.cast import AnnotatedCharacter, CastFigures, annotated_cast, cast_figures
 from understudy.bench.novels.speakers import LEFT_OUT, left_out_models, model_of
 from understudy.metrics.statistics import Interval, calibration_error, interval
 from understudy.progress import Progress, ignore_progress
+from understudy.quotations.attribution import attribute
+from understudy.quotations.cast import find_cast
 from understudy.quotations.model import QuotationModel, shipped_quotation_model
+from understudy.quotations.parsing import parse_prose
+from understudy.quotations.prose import Prose, Quotation, Span
 from understudy.training.quotations.corpus import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
 from understudy.training.quotations.fitting import LearnedNovel
-from understudy.training.quotations.judging import JudgedNovel, judge
+from understudy.training.quotations.trainer import JudgedNovel, judge
 
-__all__ = ["NovelBench", "bench_novels"]
+__all__ = ["NovelBench", "bench_novels", "quotation_figures"]
 
 Row = dict[str, Any]
 BLOCK = 50  # quotations that are drawn together within a novel
@@ -146,3 +152,151 @@ def _row(metric: str, figure: Interval, n: int, novel: str, **judged: str) -> Ro
     low, high = (None if np.isnan(bound) else bound for bound in (figure.low, figure.high))
     return {"novel": novel, **judged, "metric": metric, "value": figure.value, "low": low, "high": high, "n": n,
             "paper": None}  # fmt: skip
+
+
+# How well the quotations found in a text agree with annotated ones.
+#
+# Compared are stretches: what stands between one pair of marks. An annotation that leaves out a quotation within a
+# quotation, or the narrator's brackets in it, has several parts there; they are one stretch. Marks, blanks and
+# punctuation at the ends do not count.
+#
+#   overlap(a, b) = |a and b| / |a or b|                          in characters
+#   recall        = share of the annotated stretches for which one of ours has an overlap of 1/2 or more
+#   precision     = share of ours for which an annotated one has
+#   exact_recall, exact_precision                                 the same, with an overlap of 1
+#   joined        = share of neighbouring stretches, found exactly, that are one quotation in both or in neither
+
+MARKS = frozenset('"“”«»„「」『』')
+ENOUGH = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class QuotationFigures:
+    """Shares 0..1, None where there is nothing to count; `found` and `annotated` are numbers of stretches."""
+
+    precision: float | None
+    recall: float | None
+    exact_precision: float | None
+    exact_recall: float | None
+    joined: float | None
+    found: int
+    annotated: int
+
+
+def quotation_figures(found: Prose, annotated: Prose) -> QuotationFigures:
+    """Compare two analyses of the same text."""
+    ours = _stretches(found)
+    theirs = _stretches(annotated)
+    common = sorted(ours.keys() & theirs.keys())
+    agreeing = sum((ours[a] == ours[b]) == (theirs[a] == theirs[b]) for a, b in pairwise(common))
+    return QuotationFigures(
+        _share(_matched(sorted(ours), sorted(theirs)), len(ours)),
+        _share(_matched(sorted(theirs), sorted(ours)), len(theirs)),
+        _share(len(common), len(ours)),
+        _share(len(common), len(theirs)),
+        _share(agreeing, len(common) - 1),
+        len(ours),
+        len(theirs),
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole > 0 else None
+
+
+def _stretches(prose: Prose) -> dict[Span, int]:
+    """Each stretch -> the index of its quotation."""
+    return {
+        stretch: index
+        for index, quotation in enumerate(prose.quotations)
+        for span in _united(prose.text, quotation)
+        if (stretch := _trimmed(prose.text, span)).start < stretch.end
+    }
+
+
+def _united(text: str, quotation: Quotation) -> list[Span]:
+    spans: list[Span] = []
+    for part in sorted(quotation.parts):
+        if (
+            spans
+            and MARKS.isdisjoint(text[spans[-1].end : part.start])
+            and "\n\n" not in text[spans[-1].end : part.start]
+        ):
+            spans[-1] = Span(spans[-1].start, part.end)
+        else:
+            spans.append(part)
+    return spans
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    start, end = span
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return Span(start, end)
+
+
+def _matched(spans: Sequence[Span], others: Sequence[Span]) -> int:
+    """How many of `spans` have one of `others` that overlaps enough; both are in order."""
+    starts = [other.start for other in others]
+    matched = 0
+    for span in spans:
+        index = max(bisect_right(starts, span.start) - 1, 0)
+        while index < len(others) and others[index].start < span.end:
+            if _overlap(span, others[index]) >= ENOUGH:
+                matched += 1
+                break
+            index += 1
+    return matched
+
+
+def _overlap(a: Span, b: Span) -> float:
+    shared = min(a.end, b.end) - max(a.start, b.start)
+    return max(shared, 0) / (max(a.end, b.end) - min(a.start, b.start))
+
+
+# A novel read from its text alone, against its annotation.
+#
+# An annotated quotation is right if the found quotation that shares most of its text has a speaker who has a name of
+# the annotated one. Figures of the quotations and of the cast are those of `quotations` and `cast`.
+
+
+@dataclass(frozen=True)
+class FoundNovel:
+    """`is_right` has an entry for each annotated quotation: is its speaker the one who was found?"""
+
+    quotations: QuotationFigures
+    cast: CastFigures
+    is_right: NDArray[np.bool_]
+
+
+def read_found(novel: AnnotatedNovel, people: list[AnnotatedCharacter], model: QuotationModel) -> FoundNovel:
+    prose = parse_prose(novel.prose.text, "en")
+    cast = find_cast(prose)
+    speakers = [each.speaker for each in attribute(prose, cast, model)]
+    names = {who.name: _plain((who.name, *who.aliases)) for who in cast}
+    gold = [_plain((who.name, *who.aliases)) for who in novel.cast]
+    right = []
+    for speaker, index in zip(novel.speakers, _overlapping(novel.prose, prose)):
+        who = None if index is None else speakers[index]
+        right.append(speaker >= 0 and who is not None and bool(names[who] & gold[speaker]))
+    return FoundNovel(quotation_figures(prose, novel.prose), cast_figures(cast, people), np.array(right, np.bool_))
+
+
+def _plain(names: Iterable[str]) -> set[str]:
+    return {" ".join(name.replace(".", " ").lower().removeprefix("the ").split()) for name in names}
+
+
+def _overlapping(annotated: Prose, found: Prose) -> list[int | None]:
+    """For each annotated quotation the found one that shares most of its characters."""
+    owner = np.full(len(annotated.text) + 1, -1, np.int64)
+    for index, quotation in enumerate(found.quotations):
+        for part in quotation.parts:
+            owner[part.start : part.end] = index
+    result: list[int | None] = []
+    for quotation in annotated.quotations:
+        inside = np.concatenate([owner[part.start : part.end] for part in quotation.parts])
+        inside = inside[inside >= 0]
+        result.append(int(np.bincount(inside).argmax()) if len(inside) else None)
+    return result

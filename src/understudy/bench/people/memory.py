@@ -32,7 +32,7 @@ from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import Interval, interval, paired_p
-from understudy.people.own_sentences import profile_sentences
+from understudy.people.own_words import profile_sentences
 from understudy.persona import Other, Persona, Told
 from understudy.progress import Progress, ignore_progress
 from understudy.text import words

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from understudy.bench.compare import compared
 from understudy.bench.generation import (
@@ -34,22 +36,84 @@ from understudy.bench.generation import (
     replies_of,
     reply_items,
     reply_rows,
+    right_replies,
 )
-from understudy.bench.generation.reply_metrics import NO_REPLIES
-from understudy.bench.generation.rows import figure_row
+from understudy.bench.generation.reply_metrics import NO_REPLIES, figure_row
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.bench.judged_agents import JudgedAgent, judged_agent, reply_scores, scores_of
-from understudy.bench.missing_answers import MissingAnswers
-from understudy.bench.personachat.cases import first_replies, worst_mistakes
-from understudy.bench.personachat.questions import files_of, questions_in, sampled
-from understudy.bench.published import PAPER_IS, personachat_figure
+from understudy.bench.judged_agents import JudgedAgent, MissingAnswers, judged_agent, reply_scores, scores_of
+from understudy.bench.published import CONDITIONS, PAPER_IS, personachat_figure
 from understudy.dialogue import Example
 from understudy.errors import InputError
+from understudy.metrics.generation import reference_f1
 from understudy.metrics.ranking import RANKING, gold_ranks
 from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
 from understudy.progress import Progress, ignore_progress
+from understudy.readers.personachat import examples
+from understudy.readers.source import SourceFile
 
-__all__ = ["bench_personachat", "best_condition"]
+__all__ = ["DISTRACTORS", "bench_personachat", "best_condition", "files_of", "questions_in", "sampled"]
+
+# Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
+
+SHOWN = 10  # of each agent
+
+
+def worst_mistakes(
+    judged_on: Mapping[str, str],
+    examples: Sequence[Example],
+    scores: Sequence[Sequence[float]],
+    ranks: Sequence[int],
+) -> list[Row]:
+    """The right reply furthest down, and of these by the largest margin."""
+    misses = [
+        (rank, max(row) - max(row[gold] for gold in example.gold), index)
+        for index, (row, example, rank) in enumerate(zip(scores, examples, ranks))
+        if rank > 1
+    ]
+    return [
+        {**judged_on, **_mistake(examples[index], scores[index], rank)}
+        for rank, _, index in sorted(misses, reverse=True)[:SHOWN]
+    ]
+
+
+def _mistake(example: Example, scores: Sequence[float], rank: int) -> Row:
+    right = max(example.gold, key=scores.__getitem__)
+    wrong = [index for index in range(len(scores)) if index not in example.gold]
+    chosen = max(wrong, key=scores.__getitem__)
+    return _told(example) | {
+        "gold": example.candidates[right],
+        "gold_score": scores[right],
+        "gold_rank": rank,
+        "chosen": example.candidates[chosen],
+        "chosen_score": scores[chosen],
+        "candidates": len(scores),
+    }
+
+
+def first_replies(
+    judged_on: Mapping[str, str], examples: Sequence[Example], replies: Sequence[GeneratedReply]
+) -> list[Row]:
+    """What the agent said, with a right reply and the F1 of the two."""
+    answered = [(example, reply.text) for example, reply in zip(examples, replies) if reply.text is not None]
+    return [
+        {**judged_on, **_told(example), "gold": right[0], "reply": text}
+        | {"f1": reference_f1(text, right, example.situation.persona.language)}
+        for example, text in answered[:SHOWN]
+        for right in [right_replies(example)]
+    ]
+
+
+def _told(example: Example) -> Row:
+    """The question as the agent was told it."""
+    faced = example.situation.faced
+    return {
+        "item": example.name,
+        "persona": list(example.situation.persona.profile),
+        "partner": [] if faced is None else list(faced.profile),
+        "history": [[turn.speaker, turn.text] for turn in example.history],
+        "speaker": example.situation.persona.name,
+    }
+
 
 Row = dict[str, Any]
 COMPARED = (*RANKING, "log_prob_per_word", "f1")
@@ -211,3 +275,88 @@ def _on(progress: Progress, condition: str) -> Progress:
 def best_condition(conditions: Sequence[str]) -> str:
     """The condition whose mistakes tell most: the one on which the agent should have known best."""
     return min(conditions, key=TELLING.index)
+
+
+# The questions of a condition: those of its file, or a seeded sample of them.
+#
+# Wrong replies are drawn from other dialogues of the file where it has none.
+
+DISTRACTORS = 19
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionQuestions:
+    """What is asked on one condition; `drawn` says whether wrong replies had to be drawn for it."""
+
+    condition: str
+    file: Path
+    examples: tuple[Example, ...]
+    drawn: bool
+
+
+def sampled(every: Sequence[Example], count: int, seed: int) -> list[Example]:
+    """So many of the questions, in their order; the same ones for every condition of a split."""
+    if count >= len(every):
+        return list(every)
+    return [every[index] for index in np.sort(np.random.default_rng(seed).choice(len(every), count, replace=False))]
+
+
+def dialogue_of(example: Example) -> str:
+    """The dialogue a question belongs to: its name is that and its place in it."""
+    return example.name.partition(".")[0]
+
+
+def files_of(data: Path, split: str, conditions: Sequence[str] | None = None) -> dict[str, Path]:
+    """The file of each condition asked for; without a wish, of each that the folder has."""
+    unknown = [name for name in conditions or () if name not in CONDITIONS]
+    if unknown:
+        raise InputError(f"there is no condition '{unknown[0]}': choose from {', '.join(CONDITIONS)}")
+    files: dict[str, Path] = {}
+    for condition in conditions or CONDITIONS:
+        stem = f"{split}_{'none_original' if condition == 'none' else condition}"
+        paths = [path for path in (data / f"{stem}.txt", data / f"{stem}_no_cands.txt") if path.is_file()]
+        if paths:
+            files[condition] = paths[0]
+        elif conditions is not None:
+            raise InputError(f"holds no {stem}.txt, which the condition '{condition}' is asked from", data)
+    if not files:
+        raise InputError(f"holds no {split}_none_original.txt, {split}_self_original.txt, ...: name their folder", data)
+    return files
+
+
+def questions_in(path: Path, condition: str, limit: int | None = None, seed: int = 0) -> ConditionQuestions:
+    """All questions of a file, or `limit` of them; the same ones for every condition of a split."""
+    every = list(examples(SourceFile(path)))
+    if not every:
+        raise InputError("puts no question: it holds no reply", path)
+    indices = np.arange(len(every))
+    if limit is not None and limit < len(every):
+        indices = np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))
+    drawn = any(len(every[index].candidates) == 1 for index in indices)
+    pool = _Replies(every) if drawn else None
+    questions = []
+    for index in indices:
+        example = every[index]
+        if pool is not None and len(example.candidates) == 1:
+            wrong = pool.others(example, np.random.default_rng((seed, int(index))))
+            example = replace(example, candidates=(*wrong, *example.candidates), gold=frozenset({len(wrong)}))
+        questions.append(example)
+    return ConditionQuestions(condition, path, tuple(questions), drawn)
+
+
+class _Replies:
+    """The replies of a file, to draw wrong ones from: other dialogues' replies, all different."""
+
+    def __init__(self, every: Sequence[Example]) -> None:
+        self._said = [(dialogue_of(example), example.candidates[min(example.gold)]) for example in every]
+
+    def others(self, example: Example, rng: np.random.Generator) -> tuple[str, ...]:
+        own, right = dialogue_of(example), example.candidates[min(example.gold)]
+        chosen: dict[str, None] = {}
+        for index in rng.permutation(len(self._said)):
+            dialogue, text = self._said[index]
+            if dialogue != own and text != right:
+                chosen[text] = None
+                if len(chosen) == DISTRACTORS:
+                    break
+        return tuple(chosen)

@@ -21,8 +21,16 @@ from numpy.typing import NDArray
 
 from understudy.bench.chats.prediction import ChatChair, chairs_in, chat_rows
 from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.personachat.chairs import Chair, chairs_of, fields_of, training_of
-from understudy.bench.personachat.placing import ProfilePlace, Row, error_rows, place_of
+from understudy.bench.personachat.chairs import (
+    Chair,
+    ProfilePlace,
+    Row,
+    chairs_of,
+    error_rows,
+    fields_of,
+    place_of,
+    training_of,
+)
 from understudy.bench.personachat.scorers import ProfileScorer, scorer_named, scorers_for
 from understudy.bench.published import PAPER_IS, profile_error
 from understudy.errors import InputError

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
-from understudy.agents.word_roots import IRREGULAR
+from understudy.agents.word_tokens import IRREGULAR
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import roots, sentences

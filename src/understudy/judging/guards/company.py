@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from understudy.agents.addressing import gender_of
-from understudy.agents.dialogue_context import heard_turns
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Situation, Turn
 from understudy.persona import Other, Past

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from understudy.agents.known_people import tie_sign, uncontradicted
+from understudy.agents.dialogue_context import tie_sign, uncontradicted
 from understudy.story import Relation
 
 __all__ = ["asks_feeling", "polarity", "tie_polarity"]

@@ -12,8 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from understudy.agents.dialogue_context import last_heard
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import own_names

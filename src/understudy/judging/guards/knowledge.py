@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from understudy.agents.dialogue_context import heard_turns
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.phrases import asks, denies, names_in, numbers_in, roots, sentences

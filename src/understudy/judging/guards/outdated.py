@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.agents.dialogue_context import last_heard
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, line_at, people_named
 from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from understudy.agents.word_roots import roots
+from understudy.agents.word_tokens import roots
 from understudy.text import find_name, sentences, words
 
 __all__ = [

@@ -4,6 +4,6 @@ It looks at the whole story, the future included: no agent and no persona can re
 """
 
 from understudy.people.continuity.check import Continuity, check_continuity
-from understudy.people.continuity.faults import KINDS, Fault
+from understudy.people.continuity.scenes import KINDS, Fault
 
 __all__ = ["KINDS", "Continuity", "Fault", "check_continuity"]

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from understudy.people.continuity.faults import Fault
-from understudy.people.continuity.scenes import WatchedScene, directions_in
+from understudy.people.continuity.scenes import Fault, WatchedScene, directions_in
 from understudy.people.continuity.terms import TermFinder
 from understudy.story import Fact, Line, Moment, holding_at
 from understudy.storyfile import Story

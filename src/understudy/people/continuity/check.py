@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from understudy.people.continuity.absence import AbsenceDetector, DeathDetector
+from understudy.people.continuity.absence import AbsenceDetector, DeathDetector, MeetingDetector
 from understudy.people.continuity.belongings import BelongingsDetector
-from understudy.people.continuity.faults import KINDS, Detector, Fault
-from understudy.people.continuity.learning import Learning, learnings
-from understudy.people.continuity.meetings import MeetingDetector
-from understudy.people.continuity.mentions import Mentions
-from understudy.people.continuity.scenes import watched_scenes
+from understudy.people.continuity.scenes import KINDS, Detector, Fault, Learning, Mentions, learnings, watched_scenes
 from understudy.people.continuity.terms import TermFinder
 from understudy.people.continuity.unknown import unknown_faults
 from understudy.progress import Progress, ignore_progress

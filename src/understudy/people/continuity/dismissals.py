@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.people.continuity.faults import Fault
+from understudy.people.continuity.scenes import Fault
 
 __all__ = ["FILE", "Dismissals", "dismissals_path"]
 

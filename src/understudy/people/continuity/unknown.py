@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from understudy.names import GOES_BY
-from understudy.people.continuity.faults import Fault
-from understudy.people.continuity.mentions import Mention, Mentions
+from understudy.people.continuity.scenes import Fault, Mention, Mentions
 from understudy.people.continuity.terms import WORD, Term, TermFinder
 from understudy.story import SECRET, Fact, Moment, Relation
 from understudy.storyfile import Story

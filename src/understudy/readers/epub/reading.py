@@ -6,18 +6,24 @@ reason. A unit is a line of the text that results, a paragraph left out, or the 
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html.entities import html5
+from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
-from understudy.readers.archive import SourceArchive, leading_names
-from understudy.readers.epub.package import FRONT_MATTER, BookPackage, ContentsEntry, read_package
-from understudy.readers.epub.xhtml import TextBlock, document_text
+from understudy.errors import InputError
+from understudy.readers.archive import ArchivePart, SourceArchive, leading_names
+from understudy.readers.epub.package import FRONT_MATTER, BookPackage, ContentsEntry, element_types, read_package
 from understudy.readers.events import Event, Reader, Unread
 from understudy.readers.extracted import ExtractedText, join_paragraphs, left_out, story_events
 from understudy.readers.prose.novel import read_together
 from understudy.readers.source import SourceFile
+from understudy.readers.tei.xmlstream import DEEPEST, End, Start, Text, Token, xml_tokens
+from understudy.readers.vocabulary import words
 from understudy.text import LANGUAGES
 
 __all__ = ["READER", "epub_text"]
@@ -136,3 +142,248 @@ def together(sources: Sequence[SourceFile]) -> None:
 
 
 READER = Reader("epub", recognises, events, together=together)
+
+
+# An XHTML document of a book as paragraphs of text, headings marked.
+#
+# Documents that are not well-formed, as many in older books, are read as HTML, with the same bounds. Notes, tables of
+# contents and the like inside a document are paragraphs that say why they are no part of the story.
+
+BLOCKS = words(
+    """
+    address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form
+    h1 h2 h3 h4 h5 h6 header hr html li main nav ol p pre section summary table tbody td tfoot th thead tr ul
+    """
+)
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+HIDDEN = words("head script style template svg math audio video object iframe rt rp noscript")
+VOID = words("area base br col embed hr img input link meta param source track wbr")
+CLOSED_BY_BLOCKS, CLOSED_BY_THEMSELVES = "p", words("li dd dt td th tr option")
+BREAK = "* * *"
+NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§]{1,3}|[ivxlc]{1,6}|[a-z])[\])]?", re.IGNORECASE)
+BRACKETED_MARK = re.compile(r"[\[(](?:\d{1,4}|[*†‡§]{1,3}|[A-Za-z])[\])]")
+BLANK_LINES = re.compile(r"\n{2,}")
+ENTITIES: Mapping[str, str] = {name.removesuffix(";"): text for name, text in html5.items()}
+LARGEST_HTML = 4 * 1024 * 1024
+LONGEST_BLOCK = 1024 * 1024
+BOILERPLATE = "pg-boilerplate"
+
+
+class TextBlock(NamedTuple):
+    """A paragraph: its heading's level (0: none), the anchors it answers to, why it is no part of the story ('')."""
+
+    text: str
+    level: int = 0
+    anchors: frozenset[str] = frozenset()
+    unread: str = ""
+    is_link: bool = False
+
+
+class DocumentText(NamedTuple):
+    blocks: list[TextBlock]
+    note_marks: int
+
+
+def document_text(part: ArchivePart) -> DocumentText:
+    """The text of a document of a book."""
+    try:
+        tokens = list(xml_tokens(part, ENTITIES))
+    except InputError:  # not well-formed, or harmful, which the other way checks as well
+        tokens = list(_html_tokens(part))
+    builder = _TextBuilder(part)
+    for token in tokens:
+        builder.add(token)
+    builder.end_block()
+    return DocumentText(builder.blocks, builder.note_marks)
+
+
+class _Element(NamedTuple):
+    name: str = ""
+    unread: str = ""
+    is_hidden: bool = False
+    level: int = 0
+    is_mark: bool = False
+
+
+class _TextBuilder:
+    """Takes tokens; a block ends where an element begins or ends that stands on lines of its own."""
+
+    def __init__(self, part: ArchivePart) -> None:
+        self.part = part
+        self.blocks: list[TextBlock] = []
+        self.note_marks = 0
+        self._open: list[_Element] = []
+        self._lines: list[list[str]] = [[]]
+        self._anchors: set[str] = set()
+        self._mark: list[str] | None = None  # text of a link that may be the mark of a note
+        self._is_note = self._is_raised = False
+        self._alternative = ""
+        self._linked = self._length = 0
+
+    def add(self, token: Token) -> None:
+        if isinstance(token, Start):
+            self._start(token.name.lower(), token.attributes, token.line)
+        elif isinstance(token, End):
+            self._end(token.name.lower())
+        elif not self._open or not self._open[-1].is_hidden:
+            self._text(token.text)
+
+    def end_block(self) -> None:
+        """Close the paragraph that is being written."""
+        current = self._open[-1] if self._open else _Element()
+        lines = [" ".join("".join(pieces).split()) for pieces in self._lines]
+        text = " ".join(filter(None, lines)) if current.level else "\n".join(lines)
+        if current.level and not text:
+            text = " ".join(self._alternative.split())
+        if len(text) > LONGEST_BLOCK:
+            raise self.part.error(f"a paragraph of over {LONGEST_BLOCK:,} characters: this is no prose")
+        is_link = self._length > 0 and self._linked * 10 >= self._length * 8
+        for paragraph in BLANK_LINES.split(text.strip()):
+            if paragraph.strip():
+                anchors = frozenset(self._anchors)
+                self.blocks.append(TextBlock(paragraph.strip(), current.level, anchors, current.unread, is_link))
+                self._anchors.clear()
+        self._lines, self._alternative = [[]], ""
+        self._linked = self._length = 0
+
+    def _start(self, name: str, attributes: Mapping[str, str], line: int) -> None:
+        if len(self._open) >= DEEPEST:
+            raise self.part.error(f"is nested more than {DEEPEST} deep: this is no text that somebody wrote", line)
+        if name in BLOCKS:
+            self._end_mark()
+            self.end_block()
+        self._anchors.update(filter(None, (attributes.get("id"), attributes.get("name") if name == "a" else None)))
+        outer = self._open[-1] if self._open else _Element()
+        types = element_types(attributes)
+        reason = next((FRONT_MATTER[kind] for kind in sorted(types) if kind in FRONT_MATTER), "")
+        if BOILERPLATE in attributes.get("class", "").split():
+            reason = "the licence of Project Gutenberg"
+        is_hidden = outer.is_hidden or name in HIDDEN or "pagebreak" in types or "hidden" in attributes
+        is_mark = name == "a" and not is_hidden and ("noteref" in types or "#" in attributes.get("href", ""))
+        level = HEADINGS.get(name, outer.level)
+        self._open.append(_Element(name, outer.unread or reason, is_hidden, level, is_mark))
+        if is_hidden:
+            return
+        if is_mark:
+            self._end_mark()
+            self._mark, self._is_note = [], "noteref" in types
+            self._is_raised = any(element.name == "sup" for element in self._open)
+        if name == "sup":
+            self._is_raised = True
+        elif name == "br":
+            self._lines.append([])
+        elif name == "hr":
+            self._lines[-1].append(BREAK)
+        elif name == "img":
+            self._alternative += " " + attributes.get("alt", "")
+
+    def _end(self, name: str) -> None:
+        if not any(element.name == name for element in self._open):
+            return  # in HTML: closed already, or never opened
+        while self._open:
+            element = self._open[-1]
+            if element.name in BLOCKS:
+                self.end_block()
+            self._open.pop()
+            if element.is_mark:
+                self._end_mark()
+            if element.name == name:
+                break
+
+    def _end_mark(self) -> None:
+        """What was linked is the mark of a note, which is counted and left out, or text."""
+        if self._mark is None:
+            return
+        text, self._mark = "".join(self._mark), None
+        mark = NOTE_MARK if self._is_raised else BRACKETED_MARK
+        if self._is_note or mark.fullmatch(text.strip()):
+            self.note_marks += 1
+            return
+        self._lines[-1].append(text)
+        size = len("".join(text.split()))
+        self._linked += size
+        self._length += size
+
+    def _text(self, text: str) -> None:
+        if self._mark is not None:
+            self._mark.append(text)
+            return
+        if any(element.name == "pre" for element in self._open) and "\n" in text:
+            first, *others = text.split("\n")
+            self._lines[-1].append(first)
+            self._lines += [[line] for line in others]
+        else:
+            self._lines[-1].append(text)
+        size = len("".join(text.split()))
+        self._length += size
+        self._linked += size if any(element.name == "a" for element in self._open) else 0
+
+
+class _HtmlTokens(HTMLParser):
+    """HTML as the tokens that XML gives; elements that HTML lets one leave open are closed."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tokens: list[Token] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in BLOCKS and CLOSED_BY_BLOCKS in self._open:
+            self.handle_endtag(CLOSED_BY_BLOCKS)
+        if tag in CLOSED_BY_THEMSELVES and self._open and self._open[-1] == tag:
+            self.handle_endtag(tag)
+        line = self.getpos()[0]
+        self.tokens.append(Start(line, tag, {name: value or "" for name, value in attrs}))
+        if tag in VOID:
+            self.tokens.append(End(line, tag))
+        else:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+            self.tokens.append(End(self.getpos()[0], tag))
+
+    def handle_data(self, data: str) -> None:
+        self.tokens.append(Text(self.getpos()[0], data))
+
+
+def _html_tokens(part: ArchivePart) -> Iterable[Token]:
+    if len(part.content) > LARGEST_HTML:
+        raise part.error(f"is not well-formed, and over {LARGEST_HTML // 2**20} MiB: convert the book to EPUB anew")
+    text = _decoded(part)
+    if "<!entity" in text.lower():
+        raise part.error("declares entities: write the text out, entities are not read")
+    if "\0" in text:
+        raise part.error("holds NUL bytes: the file is damaged")
+    parser = _HtmlTokens()
+    try:
+        for piece in _pieces(text):
+            parser.feed(piece)
+            if len(parser.rawdata) > LONGEST_BLOCK // 4:  # it would be looked through again with every piece
+                raise part.error("a tag that never ends: the file is damaged")
+        parser.close()
+    except AssertionError as error:  # the parser's word for a declaration that is none
+        raise part.error(f"is not well-formed ({error}): the file is damaged", parser.getpos()[0]) from error
+    return parser.tokens
+
+
+def _pieces(text: str, size: int = 1 << 14) -> Iterator[str]:
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
+
+
+def _decoded(part: ArchivePart) -> str:
+    content = part.content
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", errors="replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")

@@ -37,8 +37,16 @@ from understudy.readers.events import (
     Speech,
     Unread,
 )
-from understudy.readers.hpd.relations import DatedStatement, statements_beside
-from understudy.readers.hpd.ties import ChangeLog, DatedSpan, LocatedErrors, TieHistory, TieStatement, statements
+from understudy.readers.hpd.relations import (
+    ChangeLog,
+    DatedSpan,
+    DatedStatement,
+    LocatedErrors,
+    TieHistory,
+    TieStatement,
+    statements,
+    statements_beside,
+)
 from understudy.readers.jsonstream import RecordLocation, json_members, read_records_at
 from understudy.readers.names import unambiguous_aliases
 from understudy.readers.source import SourceFile

@@ -39,8 +39,7 @@ from understudy.readers.prose.quotation_matching import QuotationContext, match_
 from understudy.readers.source import SourceFile
 from understudy.story import Character
 from understudy.storyfile import DOUBTFUL, Story, is_story_file
-from understudy.storyfile.toml_file import quoted
-from understudy.storyfile.toml_tables import TableParser, TomlTable
+from understudy.storyfile.toml_tables import TableParser, TomlTable, quoted
 
 __all__ = [
     "QUOTATIONS",

@@ -21,7 +21,7 @@ from understudy.readers.prose.corrections import (
 )
 from understudy.readers.prose.quotation_matching import context_of
 from understudy.readers.source import Attributed, SourceFile
-from understudy.storyfile.toml_file import replace_text, toml_value
+from understudy.storyfile.toml_tables import replace_text, toml_value
 
 __all__ = [
     "DoubtfulQuotations",

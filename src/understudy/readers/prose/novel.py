@@ -25,14 +25,13 @@ from understudy.quotations.prose import (
     Span,
 )
 from understudy.readers.casttoml import read_characters
+from understudy.readers.names import fold
 from understudy.readers.prose.corrections import quotations_file_of, read_corrections
-from understudy.readers.prose.declared import with_declared
-from understudy.readers.prose.levels import align_levels
 from understudy.readers.source import SourceFile
 from understudy.readers.story_folder import CAST
 from understudy.story import Character
 
-__all__ = ["ATTRIBUTED", "Novel", "NovelSpeakers", "join_prose", "read_together"]
+__all__ = ["ATTRIBUTED", "Novel", "NovelSpeakers", "align_levels", "join_prose", "read_together", "with_declared"]
 
 PARSED, CAST_FOUND, ATTRIBUTED = 0.06, 0.3, 0.83
 """How much of the work on a novel is done when its chapters are known, its people, and who says what (as measured)."""
@@ -135,3 +134,70 @@ def _said_to_be(sources: Sequence[SourceFile]) -> list[Character]:
 def _declared(source: SourceFile) -> list[Character]:
     cast_file = None if source.story_folder is None else source.story_folder / CAST
     return [] if cast_file is None or not cast_file.is_file() else read_characters(cast_file)
+
+
+# The people that an author declares in a cast.toml, joined with those found in the text.
+
+
+def with_declared(found: Sequence[NovelCharacter], declared: Sequence[Character]) -> tuple[NovelCharacter, ...]:
+    """Declared people keep their names; whoever was found under one of these is the same person.
+
+    A declared name is nobody else's: where two declared people share somebody found, the one with the full name has it.
+    """
+    owners: dict[str, int] = {}
+    for index, person in enumerate(declared):
+        owners[fold(person.name)] = index
+    for index, person in enumerate(declared):
+        for alias in person.aliases:
+            owners.setdefault(fold(alias), index)
+    same: dict[int, list[NovelCharacter]] = {}
+    others: list[NovelCharacter] = []
+    for character in found:
+        named = [owners[key] for name in (character.name, *character.aliases) if (key := fold(name)) in owners]
+        if named:
+            same.setdefault(named[0], []).append(character)
+        else:
+            others.append(character)
+    people = [_joined(index, person, same.get(index, []), owners) for index, person in enumerate(declared)]
+    return (*people, *others)
+
+
+def _joined(index: int, person: Character, found: Sequence[NovelCharacter], owners: dict[str, int]) -> NovelCharacter:
+    aliases = {fold(alias): alias for alias in person.aliases}
+    for character in found:
+        for name in (character.name, *character.aliases):
+            if owners.get(fold(name), index) == index and fold(name) != fold(person.name):
+                aliases.setdefault(fold(name), name)
+    gender = next((character.gender for character in found if character.gender), "")
+    return NovelCharacter(
+        person.name, tuple(aliases.values()), gender, any(character.is_narrator for character in found)
+    )
+
+
+# One way of counting for the files of a novel, where only some have the heading of a volume or a part.
+
+
+def align_levels(parts: Sequence[Prose]) -> list[Prose]:
+    """Chapters of files that count by fewer levels are in the volume that the file before ends in.
+
+    Files whose levels are not the inner ones of the others', or that have no headings, are left as they are.
+    """
+    levels = max((part.levels for part in parts), key=len, default=())
+    counted = [part for part in parts if part.levels and levels[-len(part.levels) :] == part.levels]
+    if len(counted) < len(parts):
+        return list(parts)
+    position = _before(next((part for part in parts if part.levels == levels), parts[0]))
+    aligned = []
+    for part in parts:
+        above = position[: len(levels) - len(part.levels)]
+        chapters = tuple(replace(chapter, numbers=(*above, *chapter.numbers)) for chapter in part.chapters)
+        aligned.append(replace(part, levels=levels, chapters=chapters))
+        position = chapters[-1].numbers if chapters else position
+    return aligned
+
+
+def _before(part: Prose) -> tuple[int, ...]:
+    """The position of what stands before a text that has all levels: the volume before its first one."""
+    numbers = part.chapters[0].numbers if part.chapters else ()
+    missing = len(part.levels) - len(numbers)
+    return (*numbers[:-1], max(numbers[-1] - 1, 0), *[1] * missing) if missing and numbers else numbers

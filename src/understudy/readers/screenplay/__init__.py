@@ -1,14 +1,14 @@
 """What the formats of screenplays share: their elements, how they count time, and the events they become."""
 
-from understudy.readers.screenplay.elements import (
+from understudy.readers.screenplay.outline import (
     CUE,
     DEEPEST,
     LONGEST_CUE,
     SPOKEN,
     ElementKind,
     ScreenplayElement,
+    outline_of,
 )
-from understudy.readers.screenplay.outline import outline_of
 from understudy.readers.screenplay.reading import LONGEST, screenplay_events
 
 __all__ = [

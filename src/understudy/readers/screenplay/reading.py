@@ -12,8 +12,13 @@ from collections.abc import Iterable, Iterator
 from understudy.readers.directions import comings_and_goings
 from understudy.readers.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.readers.names import is_group
-from understudy.readers.screenplay.elements import SPOKEN, ScreenplayElement
-from understudy.readers.screenplay.outline import ScreenplayOutline, numbered_section, setting_and_number
+from understudy.readers.screenplay.outline import (
+    SPOKEN,
+    ScreenplayElement,
+    ScreenplayOutline,
+    numbered_section,
+    setting_and_number,
+)
 from understudy.readers.source import SourceFile
 from understudy.readers.transcript.labels import TranscriptStatistics
 from understudy.story import Character

@@ -21,9 +21,8 @@ from understudy.databases import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.leases import ChatLeases
-from understudy.server.chats.replies import ReplyGenerator, continued, texts_tried
+from understudy.server.chats.replies import LiveReply, ReplyGenerator, ReplyStream, continued, texts_tried
 from understudy.server.chats.schemas import MessageDocument, Why, message_document
-from understudy.server.chats.sse import LiveReply, ReplyStream
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused, problem_of

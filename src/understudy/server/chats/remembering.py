@@ -17,8 +17,7 @@ from understudy.databases import Database
 from understudy.dialogue import Situation
 from understudy.errors import InputError, UnderstudyError
 from understudy.outsiders import MAX_NAME
-from understudy.people.memory import PeopleMemory, Telling
-from understudy.people.remembering import RememberedChat, remembered_person
+from understudy.people.memory import PeopleMemory, RememberedChat, Telling, remembered_person
 from understudy.server.chats import store
 from understudy.server.chats.scene import situation_in
 from understudy.server.chats.schemas import moment_in_words

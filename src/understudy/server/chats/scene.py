@@ -16,7 +16,7 @@ from understudy.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.names import people_at, shown_names_at
 from understudy.outsiders import outsider
-from understudy.people.remembering import remembered_person
+from understudy.people.memory import remembered_person
 from understudy.persona import Other, Persona, other_at, persona_at
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference, why_of

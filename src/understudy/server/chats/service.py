@@ -27,7 +27,7 @@ from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.leases import ChatLeases
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.remembering import ChatMemory
-from understudy.server.chats.replies import ReplyGenerator
+from understudy.server.chats.replies import ReplyGenerator, ReplyStream, split_tokens
 from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
@@ -39,7 +39,6 @@ from understudy.server.chats.schemas import (
     chat_summary,
     shown_cast_at,
 )
-from understudy.server.chats.sse import ReplyStream, split_tokens
 from understudy.server.chats.store import Chat, Message
 from understudy.server.chats.turns import ChatTurns, Work
 from understudy.server.database import ServerDatabase

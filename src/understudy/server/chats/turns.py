@@ -16,9 +16,8 @@ from understudy.databases import Database
 from understudy.server.chats import store
 from understudy.server.chats.answering import Answering
 from understudy.server.chats.remembering import ChatMemory
-from understudy.server.chats.replies import ReplyGenerator
+from understudy.server.chats.replies import ReplyGenerator, ReplyStream
 from understudy.server.chats.schemas import Why
-from understudy.server.chats.sse import ReplyStream
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
 from understudy.server.names import resolve_name

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from understudy.people.continuity.learning import Learning
+from understudy.people.continuity.scenes import Learning
 from understudy.server.drawing.course_chart import TimeAxis, time_axis
 from understudy.server.drawing.svg import drawing, element, shorten, text_width
 from understudy.spoiler_free import timeline

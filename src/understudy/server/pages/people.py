@@ -18,9 +18,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.people.decisions import accept, change, reject, undecided_of_kind, undo
 from understudy.people.draft import StoryDraft, draft, read_draft
-from understudy.people.found_file import write_found
+from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo, write_found
 from understudy.server.context import context_of
 from understudy.server.names import tones
 from understudy.server.pages import form_fields, page

@@ -15,7 +15,7 @@ import msgspec
 from understudy.errors import InputError
 from understudy.readers.names import fold
 from understudy.story import Character
-from understudy.storyfile.toml_file import toml_value
+from understudy.storyfile.toml_tables import toml_value
 from understudy.text import LANGUAGES
 
 __all__ = [

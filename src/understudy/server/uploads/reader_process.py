@@ -24,6 +24,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -42,7 +43,6 @@ from understudy.readers.prose.corrections_file import DoubtfulQuotations
 from understudy.readers.source import HEAD_BYTES
 from understudy.readers.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
-from understudy.server.uploads.wording import page_wording
 from understudy.storyfile import Story, is_story_file, validate_story_file
 from understudy.storyfile.found import FOUND
 
@@ -56,6 +56,7 @@ __all__ = [
     "is_story_zip",
     "look_for_people",
     "make_story",
+    "page_wording",
     "unpack",
 ]
 
@@ -300,3 +301,25 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# What readers' messages say of the command line, in words that are true of a page.
+#
+# There a format is chosen with 'Read as', and columns have to have the usual names.
+
+COLUMNS = "call its columns 'speaker' and 'text'"
+REPLACEMENTS = (
+    (r"--format(?: FORMAT\b(?: \((?:[^()]|\([^()]*\))*\))?)?", "'Read as'"),
+    (r"[Ss]ay it with --columns(?:, such as: understudy read .*$| speaker=NAME,text=NAME)", COLUMNS),
+    (r"[Ss]ay which column is whose: --columns speaker=NAME,text=NAME", COLUMNS),
+    (r"name the columns: --columns speaker=KEY,text=KEY", "call its keys 'speaker' and 'text'"),
+    (r"give your copy with --text FILE", "`understudy read` takes your copy with --text, this page does not"),
+)
+PATTERNS = [(re.compile(pattern), words) for pattern, words in REPLACEMENTS]
+SENTENCE = re.compile(r"(?<=\. )call ")
+
+
+def page_wording(message: str) -> str:
+    for pattern, words in PATTERNS:
+        message = pattern.sub(lambda _, words=words: words, message)  # type: ignore[misc]
+    return SENTENCE.sub("Call ", message)

@@ -19,9 +19,8 @@ import numpy as np
 
 from understudy.lexical.rows import Reals
 from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
-from understudy.metrics.estimates import Estimate
 from understudy.metrics.ratings import Rating, Scale, rating_tables
-from understudy.metrics.statistics import Interval, totals_interval
+from understudy.metrics.statistics import Estimate, Interval, totals_interval
 from understudy.studies.annotations.rows import (
     FACTS,
     SCENES,

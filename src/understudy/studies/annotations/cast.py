@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from understudy.people.cast_file import claim_lines
 from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
-from understudy.storyfile.toml_file import toml_value
+from understudy.storyfile.toml_tables import toml_value
 from understudy.studies.annotations.rows import NONE, OVER, AnnotatedFact, AnnotatedTie
 from understudy.text import fold
 

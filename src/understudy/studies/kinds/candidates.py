@@ -24,7 +24,7 @@ from understudy.progress import Progress
 from understudy.readers.hpd.reading import question_of, recognises, session_of
 from understudy.readers.jsonstream import json_members
 from understudy.readers.source import HEAD_BYTES, SourceFile
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.metrics.human_ratings import HPD_CRITERIA, hpd_rating
+from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, dialogue_block, persona_blocks, questions_of

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.metrics.estimates import Estimate
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
+from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, dialogue_block, persona_blocks, questions_of

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError, StoryError
-from understudy.metrics.human_ratings import PERSONACHAT_RATED, paper_model, personachat_rating
+from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.persona import persona_at
 from understudy.progress import Progress
 from understudy.readers.chat_records import HUMAN, ChatRecord, read_chats
 from understudy.readers.persona_records import read_persona_records
 from understudy.readers.volunteers import read_judged_chats
 from understudy.storyfile import Story
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import open_story

@@ -16,7 +16,7 @@ from typing import Any
 from understudy.lexical.stems import stem
 from understudy.progress import Progress
 from understudy.readers.persona_records import PersonaRecord
-from understudy.storyfile.toml_file import replace_text
+from understudy.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import personas_of

@@ -15,8 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from understudy.agents.bob.inputs import conditioned_context
+import numpy as np
+
+from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
+from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.dialogue import Example
 from understudy.encoding import Context
 from understudy.errors import InputError
@@ -33,7 +37,24 @@ from understudy.training.dialogues import (
     training_file,
 )
 
-__all__ = ["LearntReply", "NliPairs", "ReplySplit", "read_nli", "read_replies"]
+if TYPE_CHECKING:
+    from torch import Tensor, device
+
+__all__ = [
+    "LearntReply",
+    "NliBatch",
+    "NliPairs",
+    "PairSequences",
+    "ReplyBatch",
+    "ReplySequences",
+    "ReplySplit",
+    "pair_loss",
+    "read_nli",
+    "read_replies",
+    "reply_losses",
+    "total_loss",
+    "unlikelihood",
+]
 
 NLI_FILE = "nli-train.txt"
 TABLES = ("*_positive.tsv", "*_negative.tsv")
@@ -139,3 +160,136 @@ def _read_table(path: Path) -> Iterator[Pair]:
         if not premise or not hypothesis:
             raise InputError("is not 'premise<TAB>hypothesis'", path, number)
         yield premise, hypothesis
+
+
+# The loss of BERT over BERT (Song et al., 2021).
+#
+#   L   = NLL1 + alpha NLL2 + beta UL+ + (1 - beta) UL-
+#   NLL = - mean over the tokens of replies of ln p(y_t | y<t, context, persona)      of D1 and of D2
+#   UL+ = - mean over the tokens of hypotheses h of ln p(h_t | h<t, premise)          premise entails h; of D2
+#   UL- = - mean over the tokens of hypotheses h of ln(1 - p(h_t | h<t, premise))     premise contradicts h; of D2
+#
+# A premise stands where a persona does, and D2 reads no D1 with it. UL- is the unlikelihood of Welleck et al. (2020):
+# the tokens of what contradicts the persona become less probable.
+
+LARGEST = 1 - 1e-6  # of a probability: its unlikelihood stays finite
+
+
+class ReplyBatch(NamedTuple):
+    contexts: PaddedBatch
+    personas: PaddedBatch
+    replies: PaddedBatch
+
+
+class NliBatch(NamedTuple):
+    """Pairs of a premise and a hypothesis: first those that it entails, then those that it contradicts."""
+
+    premises: PaddedBatch
+    hypotheses: PaddedBatch
+    entailed: int
+
+
+def negative_log_likelihood(logits: Tensor, targets: Tensor) -> Tensor:
+    from torch.nn.functional import cross_entropy
+
+    return cross_entropy(logits.float(), targets)
+
+
+def unlikelihood(log_probs: Tensor) -> Tensor:
+    """- mean of ln(1 - p)."""
+    return -(-log_probs.exp().clamp(max=LARGEST)).log1p().mean()
+
+
+def reply_losses(network: BertOverBert, batch: ReplyBatch) -> tuple[Tensor, Tensor]:
+    """NLL of the response decoder and of the consistency decoder."""
+    inputs, targets, predicting = batch.replies.predictions()
+    response = network.response(inputs, network.encode(batch.contexts))
+    consistency = network.consistency(inputs, network.persona(batch.personas), response)
+    return (
+        negative_log_likelihood(network.logits(RESPONSE, response.flatten(0, 1)[predicting]), targets),
+        negative_log_likelihood(network.logits(CONSISTENCY, consistency.flatten(0, 1)[predicting]), targets),
+    )
+
+
+def pair_loss(network: BertOverBert, pairs: NliBatch, beta: float) -> Tensor:
+    """beta UL+ + (1 - beta) UL-; one of them alone where all pairs are of one kind."""
+    from torch.nn.functional import cross_entropy
+
+    inputs, targets, predicting = pairs.hypotheses.predictions()
+    states = network.consistency(inputs, network.persona(pairs.premises), None).flatten(0, 1)[predicting]
+    log_probs = -cross_entropy(network.logits(CONSISTENCY, states).float(), targets, reduction="none")
+    tokens = sum(length - 1 for length in pairs.hypotheses.lengths[: pairs.entailed])
+    entailed, contradicted = log_probs[:tokens], log_probs[tokens:]
+    total = log_probs.new_zeros(())
+    if len(entailed):
+        total = total - beta * entailed.mean()
+    if len(contradicted):
+        total = total + (1 - beta) * unlikelihood(contradicted)
+    return total
+
+
+def total_loss(network: BertOverBert, replies: ReplyBatch, pairs: NliBatch | None, alpha: float, beta: float) -> Tensor:
+    """L, without the pairs' part where there are none."""
+    response, consistency = reply_losses(network, replies)
+    total = response + alpha * consistency
+    return total if pairs is None else total + pair_loss(network, pairs, beta)
+
+
+# Replies and pairs of sentences as token ids, and batches of them.
+
+REPLY_TOKENS = 64
+
+
+class ReplySequences:
+    """Replies, their contexts and personas as token ids."""
+
+    def __init__(self, replies: Sequence[LearntReply], sequencer: DialogueSequencer) -> None:
+        contexts = [reply.context for reply in replies]
+        self._contexts, self._personas = sequencer.contexts(contexts), sequencer.personas(contexts)
+        self._replies = sequencer.replies([reply.text for reply in replies], REPLY_TOKENS)
+        self._words = [len(reply.text.split()) + 1 for reply in replies]
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are predicted: all of a reply but the first."""
+        return sum(len(reply) - 1 for reply in self._replies)
+
+    @property
+    def words(self) -> int:
+        """Words between blanks, and an end for every reply."""
+        return sum(self._words)
+
+    def batch(self, chosen: Sequence[int], on: device) -> ReplyBatch:
+        return ReplyBatch(
+            *(padded([rows[index] for index in chosen], on) for rows in (self._contexts, self._personas, self._replies))
+        )
+
+
+class PairSequences:
+    """Premises and hypotheses as token ids, drawn at random."""
+
+    def __init__(self, pairs: NliPairs, sequencer: DialogueSequencer) -> None:
+        self._entailed, self._contradicted = (
+            list(
+                zip(
+                    sequencer.premises([premise for premise, _ in some]),
+                    sequencer.replies([hypothesis for _, hypothesis in some], REPLY_TOKENS),
+                )
+            )
+            for some in (pairs.entailed, pairs.contradicted)
+        )
+
+    def draw(self, size: int, rng: np.random.Generator, on: device) -> NliBatch | None:
+        """So many of each kind that there is."""
+        entailed, contradicted = (
+            [some[index] for index in rng.integers(len(some), size=size).tolist()] if some else []
+            for some in (self._entailed, self._contradicted)
+        )
+        drawn = [*entailed, *contradicted]
+        if not drawn:
+            return None
+        premises, hypotheses = zip(*drawn)
+        return NliBatch(padded(premises, on), padded(hypotheses, on), len(entailed))

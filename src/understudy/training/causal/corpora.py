@@ -11,10 +11,12 @@ any other text                              each line an utterance of one of two
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 
+from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, UnknownFormat
 from understudy.persona import Other, Persona
@@ -24,9 +26,19 @@ from understudy.readers.hpd import sessions, situation_of
 from understudy.readers.source import SourceFile
 from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
+from understudy.training.loop import Optimization
 from understudy.training.writer.corpora import novel_speeches
 
-__all__ = ["DialogueCorpus", "TrainingDialogue", "read_corpus"]
+__all__ = [
+    "CausalSettings",
+    "DialogueCorpus",
+    "DialogueDrawer",
+    "TrainingDialogue",
+    "in_windows",
+    "like_lengths",
+    "read_corpus",
+    "under_condition",
+]
 
 GAP = 1_500  # bytes of narration after which nothing is answered
 SENTENCES = 4  # of a profile that is put together from utterances
@@ -188,3 +200,122 @@ def _is_hpd(path: Path) -> bool:
         return reader_of(SourceFile(path)) is HPD
     except InputError:
         return False
+
+
+# Settings of a training of a causal language model on dialogues, beside its data, base model and seed.
+
+RATE, RATE_OF_ALL = 1e-3, 5e-5
+
+
+@dataclass(frozen=True, slots=True)
+class CausalSettings:
+    """How it is trained, then what it is shown.
+
+    `tokens` are those of a step, padding included: dialogues of about one length together. `lora` is the rank of the
+    adapters, and 0 trains all weights, by default at a smaller `rate`; `scale` is their alpha / rank. Of
+    PersonaChat's dialogues a share is shown with no profile (`none`), another with both (`both`), the rest with the
+    profile of whoever answers; its sentences are in random order, a share (`paraphrase`) of them replaced by an
+    utterance that says the same. With `monologues`, such utterances are learnt as well, as their sayer's.
+    """
+
+    epochs: int = 4
+    tokens: int = 8_192
+    rate: float | None = None
+    lora: int = 32
+    scale: float = 1.0
+    window: int = 512
+    held_back: float = 0.05
+    none: float = 0.15
+    both: float = 0.1
+    paraphrase: float = 0.1
+    monologues: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "tokens", "rate", "scale", "window"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.lora < 0:
+            raise InputError(f"lora is the rank of the adapters, 0 or more, not {self.lora}")
+        for name in ("held_back", "none", "both", "paraphrase"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
+        if self.none + self.both > 1:
+            raise InputError(f"none and both are shares of all dialogues: {self.none} and {self.both} are too much")
+
+    @property
+    def optimization(self) -> Optimization:
+        """Of batches that are put together before."""
+        rate = self.rate or (RATE if self.lora else RATE_OF_ALL)
+        return Optimization(self.epochs, 1, rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
+
+
+# A dialogue as it is shown in one epoch: whose profiles, in which order and in which words.
+
+
+def in_windows(dialogues: Iterable[TrainingDialogue], form: DialogueFormat) -> Iterator[TrainingDialogue]:
+    """The dialogues, long ones in parts that can be read at once."""
+    for dialogue in dialogues:
+        for start, first, stop in form.windows(dialogue.situation, dialogue.turns):
+            learnt = frozenset(index - start for index in dialogue.learnt if first <= index < stop)
+            if learnt:
+                yield replace(dialogue, turns=dialogue.turns[start:stop], learnt=learnt)
+
+
+def like_lengths(dialogues: Sequence[TrainingDialogue], form: DialogueFormat, tokens: int) -> list[list[int]]:
+    """Indices of dialogues of about one length, at most so many tokens together, so that little is padding."""
+    sizes = [len(form.dialogue(one.situation, one.turns, one.learnt).ids) for one in dialogues]
+    batches: list[list[int]] = []
+    for index in sorted(range(len(dialogues)), key=sizes.__getitem__):
+        if not batches or sizes[index] * (len(batches[-1]) + 1) > tokens:
+            batches.append([])
+        batches[-1].append(index)
+    return batches
+
+
+class DialogueDrawer:
+    """Draws how a dialogue is shown, anew each epoch; the same for the same seed, epoch and dialogue."""
+
+    def __init__(
+        self,
+        dialogues: Sequence[TrainingDialogue],
+        paraphrases: Mapping[str, Sequence[str]],
+        settings: CausalSettings,
+        form: DialogueFormat,
+        seed: int,
+    ) -> None:
+        self._dialogues, self._paraphrases, self._settings = dialogues, paraphrases, settings
+        self._form, self._seed = form, seed
+
+    def __call__(self, epoch: int, index: int) -> TokenizedDialogue:
+        dialogue = self._dialogues[index]
+        situation = dialogue.situation
+        if dialogue.has_profile:
+            situation = self._shown(dialogue, Random(f"{self._seed} {epoch} {index}"))  # noqa: S311
+        return self._form.dialogue(situation, dialogue.turns, dialogue.learnt)
+
+    def _shown(self, dialogue: TrainingDialogue, rng: Random) -> Situation:
+        settings = self._settings
+        shares = (settings.none, settings.both, 1 - settings.none - settings.both)
+        condition = rng.choices(("none", "both", "self"), shares)[0]
+        situation = under_condition(dialogue.situation, condition)
+        profile = list(situation.persona.profile)
+        rng.shuffle(profile)
+        said = {turn.text for turn in dialogue.turns}
+        reworded = tuple(self._reworded(sentence, said, rng) for sentence in profile)
+        return replace(situation, persona=replace(situation.persona, profile=reworded))
+
+    def _reworded(self, sentence: str, said: set[str], rng: Random) -> str:
+        if rng.random() >= self._settings.paraphrase:
+            return sentence
+        others = [text for text in self._paraphrases.get(sentence, ()) if text not in said]
+        return rng.choice(others) if others else sentence
+
+
+def under_condition(situation: Situation, condition: str) -> Situation:
+    """The situation with no profile, the own one ('self'), or both."""
+    if condition != "both" and situation.faced is not None:
+        others = tuple(replace(other, profile=()) for other in situation.present)
+        situation = replace(situation, faced=replace(situation.faced, profile=()), present=others)
+    if condition == "none":
+        situation = replace(situation, persona=replace(situation.persona, profile=()))
+    return situation

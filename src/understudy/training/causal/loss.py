@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from understudy.agents.causal_prompt import TokenizedDialogue
+from understudy.agents.causal import TokenizedDialogue
 from understudy.backends.causal_lm import chosen_logits
 from understudy.backends.lora import Adapters, adapted_layers
 from understudy.backends.transformer import Transformer

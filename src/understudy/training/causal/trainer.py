@@ -17,16 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.agents.causal import ADAPTER, NAME, read_window
-from understudy.agents.causal_prompt import DialogueFormat
+from understudy.agents.causal import ADAPTER, NAME, DialogueFormat, read_window
 from understudy.backends.base_model import base_card
 from understudy.backends.catalog import DEFAULT_MODEL, find_model
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
-from understudy.training.causal.corpora import DialogueCorpus, TrainingDialogue, read_corpus
-from understudy.training.causal.settings import CausalSettings
-from understudy.training.causal.showing import DialogueDrawer, in_windows, like_lengths, under_condition
+from understudy.training.causal.corpora import (
+    CausalSettings,
+    DialogueCorpus,
+    DialogueDrawer,
+    TrainingDialogue,
+    in_windows,
+    like_lengths,
+    read_corpus,
+    under_condition,
+)
 from understudy.training.loop import Progress, fit, no_progress, select_device
 from understudy.training.task import (
     CHECKPOINT_EVERY,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,14 +23,13 @@ from understudy.backends.batching import length_batches
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
-from understudy.guessing.assignment import named, spread_over
+from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
 from understudy.guessing.scenes import masks_of
 from understudy.lexical.rows import Ints, Reals
 from understudy.model_folder import ModelFolder, read_card
 from understudy.persona import Persona
 from understudy.story import Scene
 from understudy.training.bert import precision
-from understudy.training.guessing.assignment_search import score_assignments
 from understudy.training.guessing.finetuning import (
     EVERY,
     HELD_BACK,
@@ -52,10 +51,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGENT",
+    "DRAWN",
     "NamingGuesser",
     "NamingSettings",
     "NamingTask",
     "open_naming",
+    "score_assignments",
     "train_naming",
 ]
 
@@ -250,3 +251,45 @@ def open_naming(folder: Path, main: Sequence[str], device: str = "auto") -> Nami
         raise InputError(f"does not say how it reads ({error}): train the model again", folder) from error
     title = casts.title_of(main)
     return NamingGuesser(open_transformer(folder, select_device(device).type), title, casts.to_json()[title], settings)
+
+
+# The likeliest of many assignments, where scoring one is costly.
+#
+# Up to four candidates all assignments are scored. Beyond that some are drawn at random; ridge regression on their
+# scores estimates what each pair of mask and candidate adds, and the assignments that are best by that, without and
+# with noise, are scored too.
+
+FEW = 4  # candidates whose assignments are all scored
+DRAWN = 48
+RIDGE = 1.0
+
+
+def score_assignments(masks: int, candidates: int, scored: Callable[[Ints], Reals]) -> tuple[Ints, Reals]:
+    """Assignments that matter, a row each, and their scores; all of them where they are few."""
+    if candidates <= FEW:
+        assignments = all_assignments(masks, candidates)
+        return assignments, scored(assignments)
+    rng = np.random.default_rng(masks)
+    drawn = np.unique([rng.permutation(candidates)[:masks] for _ in range(DRAWN)], axis=0)
+    scores = scored(drawn)
+    shares = _shares(drawn, scores, candidates)
+    noise = rng.gumbel(scale=max(float(shares.std()), 1e-6), size=(DRAWN, *shares.shape))
+    noise[0] = 0
+    likely = np.unique([best_assignment(shares + more) for more in noise], axis=0)
+    known = {tuple(assignment) for assignment in drawn.tolist()}
+    fresh = np.array(
+        [assignment for assignment in likely.tolist() if tuple(assignment) not in known], dtype=np.int64
+    ).reshape(-1, masks)
+    if not len(fresh):
+        return drawn, scores
+    return np.concatenate((drawn, fresh)), np.concatenate((scores, scored(fresh)))
+
+
+def _shares(assignments: Ints, scores: Reals, candidates: int) -> Reals:
+    """How much each pair of mask and candidate adds to a score, as far as some namings tell (ridge regression)."""
+    masks = assignments.shape[1]
+    features = np.full((len(assignments), masks * candidates), -1.0 / candidates)
+    features[np.arange(len(assignments))[:, None], np.arange(masks) * candidates + assignments] += 1
+    regularized = features.T @ features + RIDGE * np.eye(features.shape[1])
+    shares: Reals = np.linalg.solve(regularized, features.T @ (scores - scores.mean())).reshape(masks, candidates)
+    return shares

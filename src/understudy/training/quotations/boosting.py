@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import MissingExtra
 from understudy.libraries import import_library
-from understudy.quotations.forest import Forest, softmax_of_groups
+from understudy.quotations.model import Forest, softmax_of_groups
 
 __all__ = ["BoostingSettings", "bin_edges", "encode_bins", "fit_forest"]
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.forest import Forest
-from understudy.quotations.model import NovelEvidence, QuotationModel, matrix
+from understudy.quotations.model import Forest, NovelEvidence, QuotationModel, matrix
 from understudy.quotations.turns import event_factors, gap_kinds
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.quotations.corpus import AnnotatedNovel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.metrics.statistics import calibration_error, interval
 from understudy.model_folder import ModelFolder
-from understudy.quotations.forest import Forest
-from understudy.quotations.model import MODEL, SECOND_POWER, forest_tensors
+from understudy.quotations.model import MODEL, SECOND_POWER, Forest, QuotationModel, forest_tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress
 from understudy.training.quotations.corpus import KINDS, QUOTATIONS, annotated_novels
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations
-from understudy.training.quotations.judging import JudgedNovel, judge
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
 
-__all__ = ["cross_fitted", "train"]
+__all__ = ["JudgedNovel", "cross_fitted", "judge", "train"]
 
 FIGURE_FOLDS = 4
 LEAST_NOVELS = 2
@@ -131,3 +129,47 @@ def _interval(shares: Sequence[float]) -> dict[str, float] | None:
     if not shares:
         return None
     return {name: round(value, 4) for name, value in interval(shares)._asdict().items()}
+
+
+# What a model makes of an annotated novel: which quotations it gives the right speaker, and how sure it was.
+#
+# Judged are quotations whose speaker somebody of the cast is. Those that PDNC gives to a group or to nobody who can
+# be known are left out. An addressee is right if it is one of those annotated; lines of which nobody who is annotated
+# can be named are left out.
+
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JudgedNovel:
+    """An entry for each quotation: was the speaker right, how sure was it, is it judged, of which kind is it."""
+
+    name: str
+    is_right: Marks
+    confidence: NDArray[np.float32]
+    is_judged: Marks
+    kinds: NDArray[np.str_]
+    addressee_marks: Marks
+
+    def marks(self, kind: str) -> Marks:
+        """Of the judged quotations of a kind, or of 'all'."""
+        return self.is_right[self.is_judged & (kind == "all" or self.kinds == kind)]
+
+
+def judge(model: QuotationModel, learned: LearnedNovel) -> JudgedNovel:
+    evidence = learned.evidence
+    speakers = model.speakers(evidence)
+    matrix = evidence.dense(speakers)
+    chosen = matrix.argmax(1)
+    addressed = evidence.dense(model.addressees(evidence, speakers))
+    addressed[np.arange(len(chosen)), chosen] = 0
+    likeliest = addressed.argmax(1).tolist()
+    golds = [to - {int(speaker)} for to, speaker in zip(learned.novel.addressees, learned.speakers)]
+    return JudgedNovel(
+        learned.novel.name,
+        chosen == learned.speakers,
+        matrix.max(1),
+        learned.speakers >= 0,
+        np.array(learned.novel.kinds),
+        np.array([who in gold for who, gold in zip(likeliest, golds) if gold], np.bool_),
+    )

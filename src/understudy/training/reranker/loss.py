@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from understudy.agents.reranker_prompt import RerankerFormat
+from understudy.agents.reranker import RerankerFormat
 from understudy.backends.causal_lm import PromptedReplies, batch_inputs, pack
 from understudy.backends.lora import Adapters
 from understudy.backends.transformer import Transformer

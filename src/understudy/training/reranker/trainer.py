@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.agents.reranker import ADAPTER, NAME, pack_matrices
-from understudy.agents.reranker_prompt import RerankerFormat
+from understudy.agents.reranker import ADAPTER, NAME, RerankerFormat, pack_matrices
 from understudy.backends.base_model import base_card
 from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
