@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from understudy.agents.known_people import KnownPeople
+from understudy.agents.dialogue_context import KnownPeople
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.knowledge import known_words, words_of_chat
