@@ -26,3 +26,18 @@ def test_names_stand_where_macros_stood(text: str, char: str, user: str | None, 
 
 def test_you_in_the_language_of_the_card() -> None:
     assert fill_macros("{{user}}は誰？", "ミラ", language="ja") == "あなたは誰？"
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("The gate sticks, {{user}}.", "The gate sticks."),
+        ("Well, <USER>? Speak.", "Well? Speak."),
+        ("*She nods.* Come in, {{ user }}", "*She nods.* Come in"),
+        ("Tom, {{user}}, and the cat", "Tom, you, and the cat"),
+        ("With tea, {{user}}'s boat and rain", "With tea, your boat and rain"),
+    ],
+)
+def test_nobody_is_called_by_a_name_that_they_do_not_have(text: str, filled: str) -> None:
+    assert fill_macros(text, "Odi") == filled
+    assert "Tom" in fill_macros(text, "Odi", "Tom")

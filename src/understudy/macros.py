@@ -16,6 +16,8 @@ SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|\n\s*)[\"'“‘*(\[]*\Z")
 
 CHARACTER = re.compile(r"\{\{\s*char\s*\}\}|<(?:bot|char)>", re.IGNORECASE)
 USERS = re.compile(r"(?:\{\{\s*user\s*\}\}|<user>)(?P<own>['’]s\b)?", re.IGNORECASE)
+CALLED = re.compile(r"[,，、]\s?(?:\{\{\s*user\s*\}\}|<user>)(?=\s*(?:[.!?;…。！？*\"”』」]|$))", re.IGNORECASE)
+"""Where whoever reads is called by name: 'Well, {{user}}?'"""
 COMMENT = re.compile(r"\{\{\s*(?://|comment\s*:|hidden_key\s*:)[^{}]*+\}\}", re.IGNORECASE)
 CHOICE = re.compile(r"\{\{\s*(?:random|pick)\s*:{1,2}(?P<first>(?:\\.|[^,{}:\\])*+)[^{}]*+\}\}", re.IGNORECASE)
 
@@ -23,7 +25,7 @@ CHOICE = re.compile(r"\{\{\s*(?:random|pick)\s*:{1,2}(?P<first>(?:\\.|[^,{}:\\])
 def fill_macros(text: str, char: str, user: str | None = "", language: str = "en") -> str:
     """The text with names in the place of its macros; `{{char}}` stays where `char` is blank.
 
-    A blank `user` is 'you'; with None, `{{user}}` stays too.
+    A blank `user` is 'you', and is not called by a name that it does not have; with None, `{{user}}` stays too.
     """
     if "{{" not in text and "<" not in text:
         return text
@@ -34,7 +36,7 @@ def fill_macros(text: str, char: str, user: str | None = "", language: str = "en
         return text
     if user:
         return USERS.sub(lambda match: user + (match["own"] or ""), text)
-    return USERS.sub(lambda match: _you(match, language), text)
+    return USERS.sub(lambda match: _you(match, language), CALLED.sub("", text))
 
 
 def _you(match: re.Match[str], language: str) -> str:

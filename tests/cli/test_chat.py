@@ -176,7 +176,7 @@ def card(tmp_path: Path) -> Path:
 def test_a_greeting_of_the_card_opens_the_talk_where_it_is_asked_for(run: Run, document: Document, card: Path) -> None:
     asked = ("chat", card, "Mira", "--agent", "scripted", "--say", "Hello")
     assert run(*asked).stdout == "Line 1.\n"
-    assert run(*asked, "--greeting", "1").stdout == "Well, you? Speak.\nLine 2.\n"  # the agent sees that it has spoken
+    assert run(*asked, "--greeting", "1").stdout == "Well? Speak.\nLine 2.\n"  # the agent sees that it has spoken
     assert run(*asked, "--greeting", "2").stdout == "Mira nods.\nLine 2.\n"
     assert run(*asked, "--greeting", "0").stdout == "Line 1.\n"
     assert "choose from 1 to 2" in run(*asked, "--greeting", "3", status=1).stderr
@@ -192,8 +192,8 @@ def test_without_a_card_there_is_no_greeting(run: Run, story: Path) -> None:
 def test_another_greeting_can_be_chosen_until_something_was_said(run: Run, card: Path) -> None:
     typed = "/greeting\n/greeting 2\n/greeting x\nHello\n/greeting 1\n/undo\n/greeting 1\n"
     talk = run("chat", card, "Mira", "--agent", "scripted", stdin=typed)
-    assert talk.stdout == "Mira nods.\nLine 2.\nWell, you? Speak.\n"
-    assert "1  Well, you? Speak.\n2  Mira nods." in talk.stderr
+    assert talk.stdout == "Mira nods.\nLine 2.\nWell? Speak.\n"
+    assert "1  Well? Speak.\n2  Mira nods." in talk.stderr
     assert "by its number" in talk.stderr
     assert "the talk has begun" in talk.stderr
 

@@ -80,10 +80,12 @@ def test_an_edited_message_is_answered(chat: OpenWebUIPage) -> None:
 
 
 def test_the_system_prompt_tells_of_the_user(chat: OpenWebUIPage) -> None:
-    chat.system_prompt("The user is Tom, a one-armed baker from Ismar, who has a brown dog called Rex.")
+    chat.system_prompt("I am Tom, a one-armed baker from Ismar. I have a brown dog called Rex.")
     about_user = chat.say("What do you know about me?")
     assert "Tom" in about_user or "baker" in about_user or "Rex" in about_user
-    assert chat.say("What is your name?") == "My name is Zita Karst."
+    own = chat.say("Who are you?")
+    assert "baker" not in own
+    assert "Rex" not in own
 
 
 def test_several_models_answer_each_for_themselves_and_the_export_is_read(

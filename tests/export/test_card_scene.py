@@ -126,6 +126,12 @@ def test_before_somebody_the_examples_are_with_them_and_call_them_as_ever() -> N
     ]
 
 
+def test_before_somebody_new_the_examples_are_with_whoever_was_talked_with_most() -> None:
+    with_stranger = CardScene(replace(ALONE, faced=Other("Tom", ("Tom is a sailor.",)))).examples()
+    assert with_stranger == CardScene(ALONE).examples()
+    assert "{{char}}: The road is always under water, {{user}}." in with_stranger
+
+
 @given(plan=plans(), data=st.data())
 def test_of_any_story_the_user_is_one_person_and_the_greeting_names_nobody(
     tmp_path: Path, plan: Plan, data: st.DataObject

@@ -97,7 +97,7 @@ def test_the_scenes(tmp_path: Path) -> None:
     assert [scene.setting for scene in scenes] == ["You waits at the lock with Odi."] * 5
     assert [scene.units for scene in scenes] == [1, 0, 0, 0, 0]
     assert [(*speech.speakers, speech.text) for speech in of_kind(events, Speech)] == [
-        ("Odile Marchetti", "*Odi looks up.* The gate sticks, you."),
+        ("Odile Marchetti", "*Odi looks up.* The gate sticks."),
         ("Odile Marchetti", "You again."),
         ("Odile Marchetti", "All aboard."),
         ("User", "When do we leave?"),
@@ -333,7 +333,7 @@ def test_greetings_lore_card_and_picture_are_kept_in_the_story(tmp_path: Path) -
     assert png_of(card_of(CARD), kept) == picture
     facing = Situation(persona, faced=Other("Tom"))
     assert greetings_for(facing)[0].endswith("The gate sticks, Tom.")
-    assert greetings_for(Situation(persona))[0].endswith("The gate sticks, you.")
+    assert greetings_for(Situation(persona))[0].endswith("The gate sticks.")
     assert greeting_number(facing, 2) == "You again."
     with pytest.raises(StoryError, match="choose from 1 to 2"):
         greeting_number(facing, 3)

@@ -137,7 +137,8 @@ class CardScene:
     def examples(self) -> str:
         """The last exchanges with one person, a block for each scene."""
         partner = self._partner
-        calls = None if self._faced or partner is None else self._names_of(partner, BEFORE_CALL, AFTER_CALL)
+        is_user_themselves = partner in (None, self._faced)  # who is called by the name that they go by there
+        calls = None if is_user_themselves else self._names_of(str(partner), BEFORE_CALL, AFTER_CALL)
         parts: list[str] = []
         scene = None
         for utterance in self._with(partner)[-EXCHANGES:]:

@@ -77,7 +77,7 @@ def test_which_one_opens_can_be_said(ask: Ask, greeting: int, texts: list[str]) 
 
 
 def test_whoever_has_no_name_is_you(ask: Ask) -> None:
-    assert shown(ask("POST", "/api/chats", json={**BEGUN, "speaker": None}).json()) == [("character", "Well, you?")]
+    assert shown(ask("POST", "/api/chats", json={**BEGUN, "speaker": None}).json()) == [("character", "Well?")]
 
 
 def test_a_greeting_is_not_tried_again(ask: Ask) -> None:
