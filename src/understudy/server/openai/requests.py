@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -12,6 +12,7 @@ from understudy.errors import StoryError
 from understudy.names import shown_names_at
 from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
+from understudy.server.openai.copies import Copies
 from understudy.server.openai.messages import (
     Aim,
     Background,
@@ -19,7 +20,6 @@ from understudy.server.openai.messages import (
     read_aim,
     read_prompt,
     system_texts,
-    told_by,
     without_name,
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
@@ -124,7 +124,8 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
         return ParsedRequest(known, (), texts, sampling, answer=answer)
     _refuse_unsupported(request)
     story = registry.story(name.story)
-    background = await asyncio.to_thread(_background, story, known, aim, messages, texts) if system else Background()
+    copies = Copies(story, known.situation.persona.name, aim.user, known.situation.persona.moment)
+    background = await asyncio.to_thread(_background, known, aim, messages, texts, copies) if system else Background()
     if len(background.profile) > MAX_SENTENCES:
         raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
     with model_not_found():
@@ -136,7 +137,8 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
             character = await _as_user(registry, speaker, character, background)
     may_be_named = any(":" in text or message.name for message, text in zip(messages, texts))
     names = await asyncio.to_thread(_known_names, story, character, aim) if may_be_named else {}
-    history = _Turns(character, aim, names).of(messages, texts)
+    heard = await asyncio.to_thread(_without_later, messages, texts, copies)
+    history = _Turns(character, aim, names).of(heard)
     notices = (*_notices(request), *_unfollowed(background))
     return ParsedRequest(character, history, texts, sampling, notices)
 
@@ -179,12 +181,11 @@ async def _find_character(
 
 
 def _background(
-    story: Story, known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str]
+    known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str], copies: Copies
 ) -> Background:
     """What system messages tell of the character, its scene and the user."""
     said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
-    is_told = told_by(story, known.situation.persona.name, aim.user)
-    return background_of(system_texts(said), aim, _own_names(known), is_told)
+    return background_of(system_texts(said), aim, _own_names(known), copies)
 
 
 def _own_names(character: ServedCharacter) -> tuple[str, ...]:
@@ -244,6 +245,22 @@ async def _as_user(
     )
 
 
+def _without_later(
+    messages: Sequence[RequestMessage], texts: Sequence[str], copies: Copies
+) -> list[tuple[RequestMessage, str]]:
+    """The messages with their texts, without replies that nobody can have said yet: a greeting or a chat of later on.
+
+    The last is kept, since it may be gone on with.
+    """
+    last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
+    is_last_turn = not any(message.role == "user" for message in messages[last:])
+    return [
+        (message, text)
+        for index, (message, text) in enumerate(zip(messages, texts))
+        if message.role != "assistant" or (index == last and is_last_turn) or not copies.is_later(text)
+    ]
+
+
 def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str, str]:
     """Names that may stand before what is said, folded -> the name by which the speaker knows them."""
     persona, faced = character.situation.persona, character.situation.faced
@@ -269,9 +286,9 @@ class _Turns:
     aim: Aim
     names: Mapping[str, str]
 
-    def of(self, messages: Sequence[RequestMessage], texts: Sequence[str]) -> tuple[Turn, ...]:
+    def of(self, messages: Iterable[tuple[RequestMessage, str]]) -> tuple[Turn, ...]:
         turns = list[tuple[bool, Turn]]()
-        for message, text in zip(messages, texts):
+        for message, text in messages:
             if message.role in ("user", "assistant"):
                 turn = self._turn(message, text)
                 if turn.text or message.role == "user":
