@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -86,6 +86,18 @@ class Copies:
         """Is a text said or described at the moment or later, and not before?"""
         story = self.story
         return _TEXTS.get_or_create(id(story), story, lambda: _StoryText.of(story)).is_first_said_from(self.at, text)
+
+    def later_replies(self, messages: Sequence[tuple[str, str]]) -> frozenset[int]:
+        """Which of the messages, (role, text), are replies that cannot have been given yet: a greeting, a later chat.
+
+        The last message is none, since it may be gone on with.
+        """
+        last = max((index for index, (role, _) in enumerate(messages) if role in ("user", "assistant")), default=0)
+        return frozenset(
+            index
+            for index, (role, text) in enumerate(messages)
+            if role == "assistant" and index != last and self.is_later(text)
+        )
 
     def has(self, sentence: str) -> bool:
         """Is a sentence told of the character, at whatever moment, or said later?"""

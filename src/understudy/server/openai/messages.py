@@ -110,6 +110,8 @@ class Aim:
     """The user's own next line is wanted."""
     begun: str = ""
     """The reply that is to be gone on with, where no message has it."""
+    is_continued: bool = False
+    """The last message is to be gone on with: the client, which says so, puts a space before what comes."""
     is_roleplay: bool = False
     """The client says that this is a fictional chat: its system messages are parts of a card and its like."""
 
@@ -146,7 +148,7 @@ def read_aim(system: Sequence[str]) -> Aim:
     """What the system messages of a request say is wanted; a later one counts more."""
     speaker = user = begun = ""
     members: tuple[str, ...] = ()
-    is_as_user = is_roleplay = False
+    is_as_user = is_roleplay = is_continued = False
     for text in system:
         if match := MAIN.search(text):
             speaker, user, is_roleplay = match["speaker"].strip(), match["user"].strip(), True
@@ -159,8 +161,8 @@ def read_aim(system: Sequence[str]) -> Aim:
             speaker = speaker if is_as_user else match["name"].strip()
         is_roleplay = is_roleplay or CHAT_BEGINS.search(text) is not None
         if match := GO_ON.search(text):
-            begun = (match["begun"] or "").strip()
-    return Aim(speaker, user, members, is_as_user, begun, is_roleplay or bool(members))
+            begun, is_continued = (match["begun"] or "").strip(), True
+    return Aim(speaker, user, members, is_as_user, begun, is_continued, is_roleplay or bool(members))
 
 
 def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[SystemText]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -137,8 +137,8 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
             character = await _as_user(registry, speaker, character, background)
     may_be_named = any(":" in text or message.name for message, text in zip(messages, texts))
     names = await asyncio.to_thread(_known_names, story, character, aim) if may_be_named else {}
-    heard = await asyncio.to_thread(_without_later, messages, texts, copies)
-    history = _Turns(character, aim, names).of(heard)
+    later = await asyncio.to_thread(copies.later_replies, [(each.role, text) for each, text in zip(messages, texts)])
+    history = _Turns(character, aim, names).of(messages, ["" if i in later else text for i, text in enumerate(texts)])
     notices = (*_notices(request), *_unfollowed(background))
     return ParsedRequest(character, history, texts, sampling, notices)
 
@@ -245,22 +245,6 @@ async def _as_user(
     )
 
 
-def _without_later(
-    messages: Sequence[RequestMessage], texts: Sequence[str], copies: Copies
-) -> list[tuple[RequestMessage, str]]:
-    """The messages with their texts, without replies that nobody can have said yet: a greeting or a chat of later on.
-
-    The last is kept, since it may be gone on with.
-    """
-    last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
-    is_last_turn = not any(message.role == "user" for message in messages[last:])
-    return [
-        (message, text)
-        for index, (message, text) in enumerate(zip(messages, texts))
-        if message.role != "assistant" or (index == last and is_last_turn) or not copies.is_later(text)
-    ]
-
-
 def _known_names(story: Story, character: ServedCharacter, aim: Aim) -> dict[str, str]:
     """Names that may stand before what is said, folded -> the name by which the speaker knows them."""
     persona, faced = character.situation.persona, character.situation.faced
@@ -286,9 +270,9 @@ class _Turns:
     aim: Aim
     names: Mapping[str, str]
 
-    def of(self, messages: Iterable[tuple[RequestMessage, str]]) -> tuple[Turn, ...]:
+    def of(self, messages: Sequence[RequestMessage], texts: Sequence[str]) -> tuple[Turn, ...]:
         turns = list[tuple[bool, Turn]]()
-        for message, text in messages:
+        for message, text in zip(messages, texts):
             if message.role in ("user", "assistant"):
                 turn = self._turn(message, text)
                 if turn.text or message.role == "user":
@@ -301,6 +285,8 @@ class _Turns:
         said = [turn for _, turn in turns]
         if self.aim.begun and not (said and said[-1].speaker == own):
             said.append(Turn(own, self.aim.begun))
+        if self.aim.is_continued and said and said[-1].speaker == own:
+            said[-1] = replace(said[-1], text=f"{said[-1].text.rstrip()} ")
         return tuple(said)
 
     def _turn(self, message: RequestMessage, text: str) -> Turn:
