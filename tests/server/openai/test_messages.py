@@ -13,6 +13,7 @@ from server.openai.test_completions import send
 from understudy.agents import agent_named
 from understudy.dialogue import Situation, Turn
 from understudy.judging.loading import load_guarded
+from understudy.prompting import STYLES, build_prompt
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.storyfile import Story
@@ -158,6 +159,18 @@ def test_the_scenario_and_notes_are_the_scene(make_context: MakeContext) -> None
     )
     assert "The lamp room, at dusk." in situation.setting and "The lamp has gone out." in situation.setting
     assert situation.persona.profile == plain_profile(make_context)
+
+
+def test_a_note_in_mid_chat_stands_near_the_end_of_a_prompt(make_context: MakeContext) -> None:
+    note = "It is night. Rain beats on the shutters of the smoke room."
+    asked = (user("Who are you?"), system(f"[{note}]"), said("Nobody."), user("Where are we?"))
+    situation, history = heard(make_context, system(MAIN), system("Scenario: The lamp room."), *asked)
+    for style in STYLES:
+        messages = build_prompt(situation, history, style=style).messages
+        assert "The lamp room." in messages[0].content
+        where = messages[-1 if style == "instructions" else 0].content
+        assert all(part in where for part in note.split(". "))
+        assert sum(message.content.count("Rain beats") for message in messages) == 1
 
 
 GROUP = "[Start a new group chat. Group members: Ines Vale, Tobias Rook]"

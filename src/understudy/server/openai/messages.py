@@ -138,6 +138,8 @@ class Background:
 
     profile: tuple[str, ...] = ()
     scene: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was told of the scene once the chat had begun."""
     user_name: str = ""
     about_user: tuple[str, ...] = ()
     unfollowed: int = 0
@@ -180,7 +182,7 @@ def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[System
 
 def background_of(texts: Sequence[SystemText], aim: Aim, own_names: Sequence[str], copies: Copies) -> Background:
     """Sorts what was told, without copies of what the story tells."""
-    told: dict[str, list[str]] = {"profile": [], "scene": [], "user": []}
+    told: dict[str, list[str]] = {"profile": [], "scene": [], "note": [], "user": []}
     user, unfollowed, had_card = aim.user, 0, False
     for message in texts:
         bracketed = BRACKETED.fullmatch(message.text)
@@ -208,10 +210,11 @@ def background_of(texts: Sequence[SystemText], aim: Aim, own_names: Sequence[str
                 kept = [LISTED.sub(lambda match: f"I am {match[0].lower()}", sentence) for sentence in kept]
             for sentence in kept:
                 is_of_scene = not labelled and kind != "scene" and not is_card and SURROUNDINGS.match(sentence)
-                told["scene" if is_of_scene else kind].append(sentence)
+                about = "scene" if is_of_scene else kind
+                told["note" if message.is_note and about == "scene" else about].append(sentence)
         had_card = had_card or is_card
     about_user = tuple(_as_told_by_user(sentence, user) for sentence in told["user"])
-    return Background(tuple(told["profile"]), tuple(told["scene"]), user, about_user, unfollowed)
+    return Background(tuple(told["profile"]), tuple(told["scene"]), tuple(told["note"]), user, about_user, unfollowed)
 
 
 def _finder(line: str) -> Callable[[re.Pattern[str]], bool]:

@@ -197,7 +197,8 @@ def _own_names(character: ServedCharacter) -> tuple[str, ...]:
 def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Background) -> ServedCharacter:
     """The character in the scene that the client tells of: before the user, with the group."""
     situation, names = character.situation, character.names
-    setting = "\n".join(filter(None, (situation.setting, *background.scene)))
+    note = "\n".join(background.notes)
+    setting = "\n".join(filter(None, (situation.setting, *background.scene, note)))
     faced, user = situation.faced, aim.user or background.user_name
     told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user if _is_own(text))
     others = tuple(text for text in background.about_user if not _is_own(text))
@@ -214,7 +215,7 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     present = (*situation.present, *beside.values())
     if (setting, faced, present) == (situation.setting, situation.faced, situation.present):
         return character
-    return ServedCharacter(replace(situation, setting=setting, faced=faced, present=present), names)
+    return ServedCharacter(replace(situation, setting=setting, note=note, faced=faced, present=present), names)
 
 
 def _is_own(sentence: str) -> bool:
