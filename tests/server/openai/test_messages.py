@@ -173,6 +173,18 @@ def test_a_note_in_mid_chat_stands_near_the_end_of_a_prompt(make_context: MakeCo
         assert sum(message.content.count("Rain beats") for message in messages) == 1
 
 
+@pytest.mark.parametrize(
+    "persona", [BAKER, "Tom is a baker. Rex, a brown dog, follows him.", "User persona: a dog, Rex."]
+)
+def test_a_small_writer_asked_for_its_own_dog_does_not_have_the_users_before_it(
+    make_context: MakeContext, persona: str
+) -> None:
+    for question, is_shown in (("Do you have a dog?", False), ("What do you know about me?", True)):
+        situation, history = heard(make_context, system(MAIN), system(persona), system(NEW_CHAT), user(question))
+        prompt = build_prompt(situation, history, style="compact").messages
+        assert ("Rex" in " ".join(message.content for message in prompt)) is is_shown
+
+
 GROUP = "[Start a new group chat. Group members: Ines Vale, Tobias Rook]"
 
 

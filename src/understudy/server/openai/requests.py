@@ -200,13 +200,12 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     note = "\n".join(background.notes)
     setting = "\n".join(filter(None, (situation.setting, *background.scene, note)))
     faced, user = situation.faced, aim.user or background.user_name
-    told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user if _is_own(text))
-    others = tuple(text for text in background.about_user if not _is_own(text))
+    told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user)
     if faced is not None:
-        faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
+        faced = replace(faced, told=(*faced.told, *told))
     elif user or background.about_user:
         is_hidden = fold(user) in map(fold, names.called)  # must be answered as a name that is made up
-        faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, others, told=told)
+        faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, told=told)
         if is_hidden:
             names = shown_names_at(story, situation.persona.moment, {STRANGER: user})
     excluded = {situation.persona.name, *((faced.name,) if faced else ()), *(other.name for other in situation.present)}
@@ -216,10 +215,6 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     if (setting, faced, present) == (situation.setting, situation.faced, situation.present):
         return character
     return ServedCharacter(replace(situation, setting=setting, note=note, faced=faced, present=present), names)
-
-
-def _is_own(sentence: str) -> bool:
-    return not {"i", "i'm", "i've", "my", "me"}.isdisjoint(sentence.replace("’", "'").lower().split())
 
 
 def _other_or_none(story: Story, name: str, seen_by: Persona) -> Other | None:
