@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -14,10 +14,15 @@ import httpx
 from understudy.agents import agent_named
 from understudy.cards.document import json_of
 from understudy.cards.file import parse_card
+from understudy.dialogue import situation_at
+from understudy.errors import StoryError
+from understudy.export import card_at
+from understudy.macros import fill_macros
 from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
+from understudy.story import Moment
 from understudy.storyfile import Story
 
 __all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
@@ -41,8 +46,9 @@ class Answer:
 class Walk:
     """What was asked for, and all that was sent back: body, headers, and what lies packed in a picture."""
 
-    def __init__(self, client: httpx.AsyncClient, story: str, at: str) -> None:
-        self.client, self.story, self.at = client, story, at
+    def __init__(self, client: httpx.AsyncClient, story: str, at: str, cards: Mapping[str, Sequence[str]]) -> None:
+        """`cards` are the texts of characters' cards as of the end, which a chat program sends along."""
+        self.client, self.story, self.at, self.cards = client, story, at, cards
         self.told: list[tuple[str, str]] = []
         self.answers: list[Answer] = []
         self.walked: set[str] = set()
@@ -126,7 +132,10 @@ class Walk:
         said = {"role": "assistant", "content": f"{who}: It is late."}
         view = f"[Write your next reply from the point of view of {other}.]"
         task = '### Task:\nWhat next?\n### Output:\n{ "follow_ups": ["One?"] }\n### Chat History:\nUSER: Hello.'
+        card = list(self.cards.get(who, ()))
         for before, after in (
+            ([main, *card], []),
+            ([*card], ["What has just happened?"]),
             ([main, group], [f"[Write the next reply only as {other}.]"]),
             ([main], [view]),
             ([main, group], ["[Continue your last message without repeating its original content.]"]),
@@ -240,13 +249,24 @@ def every_template() -> set[str]:
     return templates
 
 
+def _card_texts(story: Story, who: str) -> list[str]:
+    """Profile, scene and lorebook of the card that somebody has at the end; none of whoever is not there by then."""
+    try:
+        card = card_at(situation_at(story, who, Moment.end()), story.title, version=2)
+    except StoryError:
+        return []
+    texts = [card.text(field) for field in ("description", "personality", "scenario")]
+    texts += [str(entry["content"]) for entry in card.book]
+    return [fill_macros(text, card.name, "Tom", story.language) for text in texts if text]
+
+
 def walk(story: Story, at: str, people: Sequence[str], folder: Path) -> Walk:
     """Ask a server of this story, which keeps its data in the folder, for everything there is at a moment."""
 
     async def walk_everywhere(context: AppContext) -> Walk:
         transport = httpx.ASGITransport(make_app(context, limits=ANY_NUMBER))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
-            walking = Walk(client, STORY, at)
+            walking = Walk(client, STORY, at, {who: _card_texts(story, who) for who in people})
             await walking.everywhere(people)
             return walking
 

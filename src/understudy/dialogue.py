@@ -91,6 +91,8 @@ class Situation:
     """The scene the character is in, or was in last, with the last lines of it that it was there for."""
     is_in_scene: bool = False
     """Is that scene still going on, and the character in it?"""
+    note: str = ""
+    """What was told of the scene in mid-talk, by nobody in it; the setting ends with it."""
 
 
 @dataclass(frozen=True, slots=True)

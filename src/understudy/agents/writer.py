@@ -257,7 +257,7 @@ def _resumed(prompt: Prompt, begun: str, avoid: Sequence[str]) -> Prompt:
     directions = [LEAVE_OUT.format(said="\n".join(f"- {text}" for text in avoid))] if avoid else []
     directions += [GO_ON] if begun else []
     asked = replace(last, content="\n".join((last.content, *directions)))
-    return replace(prompt, messages=(*before, asked, *([ChatMessage("assistant", begun)] if begun else ())))
+    return replace(prompt, messages=(*before, asked, *([ChatMessage("assistant", begun.rstrip())] if begun else ())))
 
 
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:

@@ -54,6 +54,7 @@ def compact_contents(contents: PromptContents) -> PromptContents:
         voice=contents.voice[:MAX_VOICE],
         remembered=contents.remembered[:MAX_REMEMBERED] if _is_of_speaker(contents) else (),
         present=(),
+        note=(),  # it stands in the setting
         secrets=(),
         directions=(),
     )

@@ -88,6 +88,8 @@ class PromptContents:
     present: tuple[str, ...] = ()
     setting: tuple[str, ...] = ()
     """One sentence, or none."""
+    note: tuple[str, ...] = ()
+    """What was told of the setting in mid-talk, and bears on the message."""
     voice: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
@@ -156,6 +158,7 @@ def contents_of(
         theirs=() if faced is None else _about(faced, situation)[:ABOUT_FACED],
         present=tuple(_present(situation)),
         setting=(situation.setting,) if situation.setting.strip() else (),
+        note=(situation.note,) if situation.note.strip() else (),
         voice=recalled.voice,
         secrets=secrets,
         turns=tuple(_label(turn, facing) for turn in (spoken[:last] if last >= 0 else spoken)[-MAX_TURNS:]),

@@ -100,8 +100,10 @@ def instructions_contents(contents: PromptContents) -> PromptContents:
     if contents.language in LANGUAGES:
         texts.insert(0, LANGUAGE.replace("{language}", LANGUAGES[contents.language]))
     facing = contents.facing or SOMEBODY
+    elsewhere = (text.removesuffix("".join(contents.note)).strip() for text in contents.setting)
     return replace(
         contents,
+        setting=tuple(filter(None, elsewhere)),
         profile=tuple(text for text in contents.profile if not contents.goes_by or contents.goes_by not in text),
         directions=tuple(text.format(name=contents.name, facing=facing, length=length) for text in texts),
     )
@@ -213,13 +215,14 @@ def _turns(contents: PromptContents) -> list[tuple[str, str]]:
 
 
 def _last(contents: PromptContents, unanswered: str) -> PromptMessage:
-    """What bears on the message, turns before it that nobody answered, and the message."""
+    """What bears on the message, turns before it that nobody answered, where one is by now, and the message."""
     facing = contents.facing or SOMEBODY
     parts = []
     if remembered := list(_remembered(contents, facing)):
         parts += [("memories", _to_faced(MEMORIES, contents)), *remembered, ("memories", ")\n")]
     if unanswered:
         parts.append(("turns", unanswered))
+    parts += [("note", f"(Where you are now: {note})") for note in contents.note]
     said = _named(contents.speaker or contents.facing, contents.message)
     parts.append(("message", said if contents.message.strip() else "(Nobody speaks.)"))
     if contents.directions:

@@ -42,6 +42,20 @@ def test_both_get_turns_and_the_user_may_ask_for_anybody(ask: Ask) -> None:
     assert [data["author"] for name, data in again if name == "done"] == ["Tobias Rook", "Ines Vale"]
 
 
+def test_each_of_those_asked_answers_the_user(remembering: tuple[Remembering, AppContext]) -> None:
+    agent, context = remembering
+    ask = reaching(make_app(context))
+    chat = begin(ask, **BOTH)
+    said(ask, chat, "Ines, Tobias, where is the key?")
+    assert authors(ask, chat) == ["You", "Ines Vale", "Tobias Rook"]
+    situation, history = agent.heard[-1]
+    assert situation.persona.name == "Tobias Rook"
+    assert [turn.speaker for turn in history] == ["Ines Vale", "You"]
+    assert history[-1].text == "Ines, Tobias, where is the key?"
+    post(ask, chat, "/turns", characters=["Ines Vale"])
+    assert [turn.speaker for turn in agent.heard[-1][1]] == ["You", "Ines Vale", "Tobias Rook"]
+
+
 def test_they_talk_on_without_the_user(remembering: tuple[Remembering, AppContext]) -> None:
     agent, context = remembering
     ask = reaching(make_app(context))

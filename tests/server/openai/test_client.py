@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
+from server.chats.test_service import reaching
+from understudy.agents.scripted import Scripted
+from understudy.cards.document import json_of
+from understudy.dialogue import situation_at
+from understudy.export import card_at
+from understudy.readers import read
+from understudy.server.app import make_app
+from understudy.server.context import AppContext
+from understudy.server.story_registry import StoryRegistry
 from understudy.story import Moment
+from understudy.storyfile import Story
 
 Client = openai.OpenAI
 ZITA = "demo/Zita@2.3#Benedek"
@@ -36,15 +47,36 @@ def test_models_are_the_characters(client: Client) -> None:
 
 def test_models_are_main_characters_at_their_start_end_and_turning_points(client: Client) -> None:
     of_zita: list[Any] = [model for model in client.models.list() if model.id.startswith("demo/Zita Karst")]
-    assert of_zita[0].id == "demo/Zita Karst" and of_zita[0].name == "Zita Karst, at the end (A Clean Bill)"
+    assert of_zita[0].id == "demo/Zita Karst" and of_zita[0].name == "Zita Karst, end (A Clean Bill)"
     start, *turns = of_zita[1:]
-    assert "at the start" in start.name and "part 1, chapter 1" in start.name
-    assert 1 <= len(turns) <= 3 and all("chapter" in turn.name for turn in turns)
+    assert start.name == f"Zita Karst, start ({start.id.partition('@')[2]}) (A Clean Bill)"
+    assert 1 <= len(turns) <= 3
+    assert all(turn.name.startswith(f"Zita Karst, {turn.id.partition('@')[2]} (") for turn in turns)
     assert [Moment.parse(turn.id.partition("@")[2]) for turn in turns] == sorted(
         Moment.parse(turn.id.partition("@")[2]) for turn in turns
     )
     for model in client.models.list():
         assert client.models.retrieve(model.id).id == model.id
+
+
+def test_a_single_story_needs_no_title_and_a_card_no_moment(tmp_path: Path) -> None:
+    demo = read("demo")
+    card = card_at(situation_at(demo, "Zita Karst", "2.3"), demo.title, version=2)
+    (tmp_path / "zita.json").write_bytes(json_of(card))
+
+    def listed(name: str, story: Story) -> list[tuple[str, str]]:
+        with AppContext.open(StoryRegistry({name: story}), Scripted(["Well."]), tmp_path / name) as context:
+            ask = reaching(make_app(context))
+            models = ask("GET", "/v1/models").json()["data"]
+            assert [ask("GET", f"/v1/models/{model['id']}").json()["id"] for model in models] == [
+                model["id"] for model in models
+            ]
+            return [(model["id"], model["name"]) for model in models]
+
+    names = [name for _, name in listed("demo", demo)]
+    assert "Zita Karst, end" in names and not any("Clean Bill" in name for name in names)
+    assert max(map(len, names)) <= 32  # what Open WebUI shows of a name
+    assert listed("zita", read(tmp_path / "zita.json")) == [("zita/Zita Karst", "Zita Karst")]
 
 
 def test_whoever_goes_by_a_false_name_is_listed_by_it_while_it_holds(client: Client) -> None:

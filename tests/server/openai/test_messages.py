@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
-from server.conftest import MakeContext
+from server.conftest import MakeContext, visiting
 from server.openai.test_completions import send
+from understudy.agents import agent_named
 from understudy.dialogue import Situation, Turn
+from understudy.judging.loading import load_guarded
+from understudy.prompting import STYLES, build_prompt
+from understudy.server.app import make_app
+from understudy.server.context import AppContext
+from understudy.storyfile import Story
 
 MAIN = "Write Ines Vale's next reply in a fictional chat between Ines Vale and Tom."
 BAKER = "I am Tom, a one-armed baker. I have a brown dog called Rex."
@@ -153,6 +161,30 @@ def test_the_scenario_and_notes_are_the_scene(make_context: MakeContext) -> None
     assert situation.persona.profile == plain_profile(make_context)
 
 
+def test_a_note_in_mid_chat_stands_near_the_end_of_a_prompt(make_context: MakeContext) -> None:
+    note = "It is night. Rain beats on the shutters of the smoke room."
+    asked = (user("Who are you?"), system(f"[{note}]"), said("Nobody."), user("Where are we?"))
+    situation, history = heard(make_context, system(MAIN), system("Scenario: The lamp room."), *asked)
+    for style in STYLES:
+        messages = build_prompt(situation, history, style=style).messages
+        assert "The lamp room." in messages[0].content
+        where = messages[-1 if style == "instructions" else 0].content
+        assert all(part in where for part in note.split(". "))
+        assert sum(message.content.count("Rain beats") for message in messages) == 1
+
+
+@pytest.mark.parametrize(
+    "persona", [BAKER, "Tom is a baker. Rex, a brown dog, follows him.", "User persona: a dog, Rex."]
+)
+def test_a_small_writer_asked_for_its_own_dog_does_not_have_the_users_before_it(
+    make_context: MakeContext, persona: str
+) -> None:
+    for question, is_shown in (("Do you have a dog?", False), ("What do you know about me?", True)):
+        situation, history = heard(make_context, system(MAIN), system(persona), system(NEW_CHAT), user(question))
+        prompt = build_prompt(situation, history, style="compact").messages
+        assert ("Rex" in " ".join(message.content for message in prompt)) is is_shown
+
+
 GROUP = "[Start a new group chat. Group members: Ines Vale, Tobias Rook]"
 
 
@@ -182,12 +214,67 @@ def test_whoever_the_story_does_not_know_answers_for_nobody(make_context: MakeCo
 
 def test_a_reply_that_stands_last_is_gone_on_with(make_context: MakeContext) -> None:
     nudge = "[Continue your last message without repeating its original content.]"
-    for messages in ((user("Where?"), said("In the")), (user("Where?"), said("Ines Vale: In the"), system(nudge))):
-        _, history = heard(make_context, system(MAIN), *messages)
-        assert history == (Turn("Tom", "Where?"), Turn("Ines Vale", "In the"))
+    _, history = heard(make_context, system(MAIN), user("Where?"), said("In the"))
+    assert history == (Turn("Tom", "Where?"), Turn("Ines Vale", "In the"))
     old = "[Continue the following message. Do not include ANY parts of the original message: In the]"
-    _, history = heard(make_context, system(MAIN), user("Where?"), system(old))
-    assert history[-1] == Turn("Ines Vale", "In the")
+    for messages in ((user("Where?"), said("Ines Vale: In the"), system(nudge)), (user("Where?"), system(old))):
+        _, history = heard(make_context, system(MAIN), *messages)
+        assert history == (Turn("Tom", "Where?"), Turn("Ines Vale", "In the "))  # the client puts the space
+
+
+def test_what_goes_on_begins_with_a_space_only_where_the_client_puts_none(make_context: MakeContext) -> None:
+    messages, nudge = [user("Who wrote it?"), said("In ink.")], "[Continue your last message.]"
+    context = make_context(agent_named("tfidf"))
+
+    def content(*messages: dict[str, Any]) -> str:
+        body = {"model": "brass-key/Ines@2.1", "messages": messages}
+        response = asyncio.run(_post(context, body))
+        text: str = response.json()["choices"][0]["message"]["content"]
+        return text
+
+    plain, nudged = content(*messages), content(*messages, system(nudge))
+    assert plain.startswith(" ") and nudged == plain.strip()
+
+
+async def _post(context: AppContext, body: dict[str, Any]) -> httpx.Response:
+    async with visiting(make_app(context)) as client:
+        return await client.post("/v1/chat/completions", json=body)
+
+
+def test_a_system_prompt_in_the_third_person_is_about_the_user_and_the_scene(
+    make_context: MakeContext, stories: dict[str, Story]
+) -> None:
+    prompt = "The user is Tom, a baker from Ismar, who has a brown dog called Rex. It is night, and it rains."
+    asked = user("What do you know about me?")
+    situation, _ = heard(make_context, system(prompt), asked)
+    assert situation.persona.profile == plain_profile(make_context)
+    assert situation.setting.endswith("It is night, and it rains.")
+    assert situation.faced is not None and situation.faced.name == "Tom"
+    assert [told.text for told in situation.faced.told] == [
+        "I am Tom, a baker from Ismar, who has a brown dog called Rex"
+    ]
+    context = make_context(load_guarded("guarded", lambda _: [stories["demo"]]))
+    body = {"model": "demo/Zita@2.3", "messages": [system(prompt), asked]}
+    response = asyncio.run(_post(context, body))
+    assert "Rex" in response.text, response.text
+
+
+@pytest.mark.parametrize(
+    ("told", "heard_as"),
+    [
+        ("Tom has a dog and bakes.", "I have a dog and bakes"),
+        ("His dog is called Rex.", "My dog is called Rex"),
+        ("The user's dog is called Rex.", "My dog is called Rex"),
+        ("They have a dog called Rex.", "I have a dog called Rex"),
+        ("The user keeps bees.", "I keep bees"),
+    ],
+)
+def test_what_is_said_of_the_user_is_what_the_user_would_say(
+    make_context: MakeContext, told: str, heard_as: str
+) -> None:
+    situation, _ = heard(make_context, system(MAIN), system(f"The user is Tom. {told}"), user("Well?"))
+    assert situation.faced is not None
+    assert [item.text for item in situation.faced.told] == ["I am Tom", heard_as]
 
 
 def test_the_users_next_line_is_written_for_the_user(make_context: MakeContext) -> None:

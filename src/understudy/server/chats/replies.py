@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 import msgspec
 
@@ -95,11 +96,12 @@ class ReplyGenerator:
         """A character's reply to a path of messages: without its text, and the pieces as they are written and then
         the whole. Texts in `not_again` count as said already."""
         story = self._stories.story(chat.story)
+        heard = await self._with_question_last(chat, name, path)
 
         def prepare() -> tuple[Situation, Sequence[Turn], ShownNames]:
-            situation = self._memory.recall(chat, situation_in(story, chat, name, path[-1]))
+            situation = self._memory.recall(chat, situation_in(story, chat, name, heard[-1]))
             names = shown_names_at(story, situation.persona.moment)
-            return situation, history_for(story, situation, path, not_again), names
+            return situation, history_for(story, situation, heard, not_again), names
 
         situation, history, names = await asyncio.to_thread(prepare)
 
@@ -118,6 +120,15 @@ class ReplyGenerator:
                         yield _message(situation, reply_as_shown(item, names), names, chat.characters)
 
         return _message(situation, Reply(""), names, chat.characters), items()
+
+    async def _with_question_last(self, chat: Chat, name: str, path: Sequence[Message]) -> Sequence[Message]:
+        """The path with the user's message after the replies of others to it, where this one was asked as well: each of
+        several answers the user, whoever else has by now."""
+        replies = list(takewhile(lambda message: message.is_reply, reversed(path)))[::-1]
+        asked = path[: len(path) - len(replies)]
+        if not replies or not asked or any(reply.author == name for reply in replies):
+            return path
+        return [*asked[:-1], *replies, asked[-1]] if name in await self.who_answers(chat, asked) else path
 
     def candidate(self, old: Message, tries: Sequence[Message]) -> Message | None:
         """The best candidate that was not tried yet; `tries` are the replies so far."""

@@ -17,15 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from understudy.agents.pools import KeyedCache
-from understudy.macros import fill_macros
-from understudy.names import GOES_BY
-from understudy.prompting import introduced_name
-from understudy.storyfile import Story
+from understudy.prompting import first_person, introduced_name
+from understudy.server.openai.copies import Copies, without_card_scene
 from understudy.text import fold
-from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = [
     "Aim",
@@ -35,7 +31,6 @@ __all__ = [
     "read_aim",
     "read_prompt",
     "system_texts",
-    "told_by",
     "without_name",
 ]
 
@@ -58,7 +53,7 @@ CHAT_BEGINS = re.compile(r"^\s*\[Start a new (?:group )?chat\b[^\]]*\]\s*$", re.
 BRACKETED = re.compile(r"\[(?P<text>.*)\]", re.DOTALL)
 SCENE_LABEL = re.compile(
     r"(?:circumstances and context of the dialogue|scenario|setting|scene|author['’]?s? note|"
-    r"details of the fictional world[^:]*)\s*:\s*",
+    r"details of the fictional world[^:]*|場面|场景)\s*[:：]\s*",
     re.IGNORECASE,
 )
 CARD_LABEL = re.compile(r"(?:[^:\n]{1,60}['’]s )?(?:personality|description|character)\s*:\s*", re.IGNORECASE)
@@ -67,6 +62,20 @@ OF_USER = re.compile(
     r"(?i:the user(?:['’]s name)? is|you are (?:talking|speaking|chatting) (?:to|with)) "
     rf"(?P<name>[A-Z]{NAME})(?=[,.;!]|$| who\b| and\b)"
 )
+USER_CALLED = re.compile(
+    r"\A(?:the user(?:['’]s name)? is|you are (?:talking|speaking|chatting) (?:to|with)) (?=\w)", re.IGNORECASE
+)
+USER_SUBJECT = re.compile(r"\A(?:the )?(?:user|human)(?= \w)", re.IGNORECASE)
+LISTED = re.compile(r"\Aan? ", re.IGNORECASE)
+THEY = {"They are": "I am", "They ": "I "}
+SURROUNDINGS = re.compile(
+    r"(?:it(?:['’]s| is| was) (?:now |still |already |very |a |an |the |late |early )*(?:night|day|dawn|dusk|"
+    r"evening|morning|noon|afternoon|midnight|late|early|dark|cold|hot|warm|winter|summer|autumn|fall|spring|raining|snowing|foggy|\d)|"
+    r"it (?:rains|snows|pours|storms)|there (?:is|are)|we are (?:in|at|on|by|under)|outside|tonight|"
+    r"the (?:sun|moon|rain|snow|wind|sky|weather|night|storm|fog|tide))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that tells of the hour, the weather or the place."""
 LABELLED = re.compile(
     "|".join(f"^(?=(?i:{label.pattern}))" for label in (SCENE_LABEL, USER_LABEL, CARD_LABEL)), re.MULTILINE
 )
@@ -87,10 +96,7 @@ MARKERS = re.compile(
 """What prompts for models have around turns; the turns themselves begin with names."""
 PROMPT_USERS = ("User", "Human", "You")
 FIRST_PERSON = re.compile(r"\b(?:I|I['’]m|I['’]ve|my|me)\b")
-LEAST_QUOTED = 8  # characters of a text that is recognised within a sentence
 KNOWN_SHARE = 0.5  # of a text's sentences that makes it a card's
-
-_TOLD = KeyedCache[Callable[[str], bool]](64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,8 @@ class Aim:
     """The user's own next line is wanted."""
     begun: str = ""
     """The reply that is to be gone on with, where no message has it."""
+    is_continued: bool = False
+    """The last message is to be gone on with: the client, which says so, puts a space before what comes."""
     is_roleplay: bool = False
     """The client says that this is a fictional chat: its system messages are parts of a card and its like."""
 
@@ -130,6 +138,8 @@ class Background:
 
     profile: tuple[str, ...] = ()
     scene: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was told of the scene once the chat had begun."""
     user_name: str = ""
     about_user: tuple[str, ...] = ()
     unfollowed: int = 0
@@ -140,7 +150,7 @@ def read_aim(system: Sequence[str]) -> Aim:
     """What the system messages of a request say is wanted; a later one counts more."""
     speaker = user = begun = ""
     members: tuple[str, ...] = ()
-    is_as_user = is_roleplay = False
+    is_as_user = is_roleplay = is_continued = False
     for text in system:
         if match := MAIN.search(text):
             speaker, user, is_roleplay = match["speaker"].strip(), match["user"].strip(), True
@@ -153,8 +163,8 @@ def read_aim(system: Sequence[str]) -> Aim:
             speaker = speaker if is_as_user else match["name"].strip()
         is_roleplay = is_roleplay or CHAT_BEGINS.search(text) is not None
         if match := GO_ON.search(text):
-            begun = (match["begun"] or "").strip()
-    return Aim(speaker, user, members, is_as_user, begun, is_roleplay or bool(members))
+            begun, is_continued = (match["begun"] or "").strip(), True
+    return Aim(speaker, user, members, is_as_user, begun, is_continued, is_roleplay or bool(members))
 
 
 def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[SystemText]:
@@ -170,47 +180,17 @@ def system_texts(messages: Sequence[tuple[str, str | None, str]]) -> list[System
     return texts
 
 
-def told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
-    """Does the story say a sentence of a character, at whatever moment? What holds when, the story alone says."""
-    return _TOLD.get_or_create((id(story), who, user), story, lambda: _told_by(story, who, user))
-
-
-def _told_by(story: Story, who: str, user: str) -> Callable[[str], bool]:
-    language, card = story.language, story.card_texts(who)
-    shown = {fact.who: value for fact in story.facts() if fact.attribute == GOES_BY for value in fact.values}
-    ties = story.relations(of=who)
-    ties = (*ties, *(replace(tie, to=shown[tie.to]) for tie in ties if tie.to in shown))
-    told = [
-        *story.character(who).profile,
-        *(fact_sentence(fact, language, hedged) for fact in story.facts(who) for hedged in (True, False)),
-        *(tie_sentence(tie, language, hedged) for tie in ties for hedged in (True, False)),
-        *(f"{fact.attribute}: {value}" for fact in story.facts(who) for value in fact.values),
-        *card.profile,
-        *card.greetings,
-        card.scenario,
-    ]
-    folded = {fold(fill_macros(text, who, name, language)) for text in told for name in ("", user)}
-    whole = "\0".join(folded)
-
-    def is_told(sentence: str) -> bool:
-        wanted = fold(sentence)
-        return not wanted or wanted in folded or (len(wanted) >= LEAST_QUOTED and wanted in whole)
-
-    return is_told
-
-
-def background_of(
-    texts: Sequence[SystemText], aim: Aim, own_names: Sequence[str], is_known: Callable[[str], bool]
-) -> Background:
-    """Sorts what was told; `is_known` says of a sentence whether the story tells it of the character at any moment."""
-    told: dict[str, list[str]] = {"profile": [], "scene": [], "user": []}
+def background_of(texts: Sequence[SystemText], aim: Aim, own_names: Sequence[str], copies: Copies) -> Background:
+    """Sorts what was told, without copies of what the story tells."""
+    told: dict[str, list[str]] = {"profile": [], "scene": [], "note": [], "user": []}
     user, unfollowed, had_card = aim.user, 0, False
     for message in texts:
         bracketed = BRACKETED.fullmatch(message.text)
         text, labelled = _without_label(bracketed["text"].strip() if bracketed else message.text)
-        every = list(_sentences(text))
-        is_card = sum(map(is_known, every)) >= KNOWN_SHARE * len(every)
-        for run in _runs(every, is_known):
+        lines = without_card_scene(text).splitlines()
+        every = list(_sentences("\n".join(line for line in lines if not copies.is_later(line))))
+        is_card = sum(map(copies.has, every)) >= KNOWN_SHARE * len(every)
+        for run in _runs(every, copies.has):
             kept = [sentence for sentence in run if not TO_WRITER.match(sentence)]
             unfollowed += len(run) - len(kept)
             named = _name_of_user(" ".join(run), own_names)
@@ -226,9 +206,15 @@ def background_of(
                 is_first = not had_card and not told["user"]
                 kind = _unlabelled(" ".join(run), is_first, own_names) if aim.is_roleplay else "profile"
             user = user or (named if kind == "user" else "")
-            told[kind] += kept
+            if labelled == "user":
+                kept = [LISTED.sub(lambda match: f"I am {match[0].lower()}", sentence) for sentence in kept]
+            for sentence in kept:
+                is_of_scene = not labelled and kind != "scene" and not is_card and SURROUNDINGS.match(sentence)
+                about = "scene" if is_of_scene else kind
+                told["note" if message.is_note and about == "scene" else about].append(sentence)
         had_card = had_card or is_card
-    return Background(tuple(told["profile"]), tuple(told["scene"]), user, tuple(told["user"]), unfollowed)
+    about_user = tuple(_as_told_by_user(sentence, user) for sentence in told["user"])
+    return Background(tuple(told["profile"]), tuple(told["scene"]), tuple(told["note"]), user, about_user, unfollowed)
 
 
 def _finder(line: str) -> Callable[[re.Pattern[str]], bool]:
@@ -309,6 +295,14 @@ def _name_of_user(text: str, own_names: Sequence[str]) -> str:
     name = match["name"].strip() if match else introduced_name([text])
     own = {fold(part) for own_name in own_names for part in (own_name, *own_name.split())}
     return "" if fold(name) in own or all(fold(part) in own for part in name.split()) else name
+
+
+def _as_told_by_user(sentence: str, user: str) -> str:
+    """'The user is Tom, who has a dog.' -> 'I am Tom, who has a dog.' What does not begin with the user stays."""
+    named = rf"|{re.escape(user)}['’]s" if user else ""
+    sentence = re.sub(rf"\A(?:the user['’]s|his|her|their{named})(?= \w)", "My", sentence, flags=re.IGNORECASE)
+    sentence = re.sub(r"\AThey (?:are|(?=have\b|were\b))", lambda match: THEY[match[0]], sentence)
+    return first_person(USER_SUBJECT.sub("He", USER_CALLED.sub("I am ", sentence)), user or "He")
 
 
 def _is_about(sentence: str, user: str, own_names: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from understudy.errors import StoryError
 from understudy.names import shown_names_at
 from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
+from understudy.server.openai.copies import Copies
 from understudy.server.openai.messages import (
     Aim,
     Background,
@@ -19,7 +20,6 @@ from understudy.server.openai.messages import (
     read_aim,
     read_prompt,
     system_texts,
-    told_by,
     without_name,
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
@@ -124,7 +124,8 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
         return ParsedRequest(known, (), texts, sampling, answer=answer)
     _refuse_unsupported(request)
     story = registry.story(name.story)
-    background = await asyncio.to_thread(_background, story, known, aim, messages, texts) if system else Background()
+    copies = Copies(story, known.situation.persona.name, aim.user, known.situation.persona.moment)
+    background = await asyncio.to_thread(_background, known, aim, messages, texts, copies) if system else Background()
     if len(background.profile) > MAX_SENTENCES:
         raise Refused(f"system messages may add at most {MAX_SENTENCES} sentences", 400, "messages")
     with model_not_found():
@@ -136,7 +137,8 @@ async def parse_request(request: ChatRequest, registry: StoryRegistry, given_aim
             character = await _as_user(registry, speaker, character, background)
     may_be_named = any(":" in text or message.name for message, text in zip(messages, texts))
     names = await asyncio.to_thread(_known_names, story, character, aim) if may_be_named else {}
-    history = _Turns(character, aim, names).of(messages, texts)
+    later = await asyncio.to_thread(copies.later_replies, [(each.role, text) for each, text in zip(messages, texts)])
+    history = _Turns(character, aim, names).of(messages, ["" if i in later else text for i, text in enumerate(texts)])
     notices = (*_notices(request), *_unfollowed(background))
     return ParsedRequest(character, history, texts, sampling, notices)
 
@@ -179,12 +181,11 @@ async def _find_character(
 
 
 def _background(
-    story: Story, known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str]
+    known: ServedCharacter, aim: Aim, messages: Sequence[RequestMessage], texts: Sequence[str], copies: Copies
 ) -> Background:
     """What system messages tell of the character, its scene and the user."""
     said = [(message.role, message.name, text) for message, text in zip(messages, texts)]
-    is_told = told_by(story, known.situation.persona.name, aim.user)
-    return background_of(system_texts(said), aim, _own_names(known), is_told)
+    return background_of(system_texts(said), aim, _own_names(known), copies)
 
 
 def _own_names(character: ServedCharacter) -> tuple[str, ...]:
@@ -196,15 +197,15 @@ def _own_names(character: ServedCharacter) -> tuple[str, ...]:
 def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Background) -> ServedCharacter:
     """The character in the scene that the client tells of: before the user, with the group."""
     situation, names = character.situation, character.names
-    setting = "\n".join(filter(None, (situation.setting, *background.scene)))
+    note = "\n".join(background.notes)
+    setting = "\n".join(filter(None, (situation.setting, *background.scene, note)))
     faced, user = situation.faced, aim.user or background.user_name
-    told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user if _is_own(text))
-    others = tuple(text for text in background.about_user if not _is_own(text))
+    told = tuple(Told(text.rstrip(" .!"), source="said of the user") for text in background.about_user)
     if faced is not None:
-        faced = replace(faced, profile=(*faced.profile, *others), told=(*faced.told, *told))
+        faced = replace(faced, told=(*faced.told, *told))
     elif user or background.about_user:
         is_hidden = fold(user) in map(fold, names.called)  # must be answered as a name that is made up
-        faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, others, told=told)
+        faced = Other(STRANGER if is_hidden or not user or fold(user) in NAMELESS else user, told=told)
         if is_hidden:
             names = shown_names_at(story, situation.persona.moment, {STRANGER: user})
     excluded = {situation.persona.name, *((faced.name,) if faced else ()), *(other.name for other in situation.present)}
@@ -213,11 +214,7 @@ def _in_scene(story: Story, character: ServedCharacter, aim: Aim, background: Ba
     present = (*situation.present, *beside.values())
     if (setting, faced, present) == (situation.setting, situation.faced, situation.present):
         return character
-    return ServedCharacter(replace(situation, setting=setting, faced=faced, present=present), names)
-
-
-def _is_own(sentence: str) -> bool:
-    return not {"i", "i'm", "i've", "my", "me"}.isdisjoint(sentence.replace("’", "'").lower().split())
+    return ServedCharacter(replace(situation, setting=setting, note=note, faced=faced, present=present), names)
 
 
 def _other_or_none(story: Story, name: str, seen_by: Persona) -> Other | None:
@@ -284,6 +281,8 @@ class _Turns:
         said = [turn for _, turn in turns]
         if self.aim.begun and not (said and said[-1].speaker == own):
             said.append(Turn(own, self.aim.begun))
+        if self.aim.is_continued and said and said[-1].speaker == own:
+            said[-1] = replace(said[-1], text=f"{said[-1].text.rstrip()} ")
         return tuple(said)
 
     def _turn(self, message: RequestMessage, text: str) -> Turn:

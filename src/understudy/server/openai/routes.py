@@ -65,10 +65,11 @@ def _models_of(registry: StoryRegistry, name: str, at: str | None, listed: Liste
     if at is not None:
         moment = story.moment(at)
         shown = [shown for shown, _ in speakers_before(story, moment)]
-        return [_model(ModelName(name, person, moment.dotted), f"{person}, {_words(moment)}") for person in shown]
+        return [_model(ModelName(name, person, moment.dotted), f"{person}, {moment.dotted}") for person in shown]
+    title = f" ({story.title or name})" if len(tuple(registry)) > 1 and not story.is_of_cards else ""
     cast = _speakers(story) if listed == "all" else _main_characters(story)
     return [
-        _model(ModelName(name, _shown_at(story, member, moment), moment.dotted), f"{label} ({story.title or name})")
+        _model(ModelName(name, _shown_at(story, member, moment), moment.dotted), f"{label}{title}")
         for member in cast
         for moment, label in _moments_of(story, member, "end" if listed == "end" else "all")
     ]
@@ -88,16 +89,21 @@ def _main_characters(story: Story) -> list[CastMember]:
 
 
 def _moments_of(story: Story, member: CastMember, which: str) -> list[tuple[Moment, str]]:
-    """Moments at which somebody can be spoken to, with what each is called: the end, the start, where much changes."""
+    """Moments at which somebody can be spoken to: the end, the start, where much changes; a card has but one.
+
+    What each is called begins with what tells it apart: programs cut a name after some 30 letters.
+    """
     who = member.character.name
+    if story.is_of_cards:
+        return [(Moment.end(), who)]
     facts = story.facts(who)
     scenes = [moment for moment, _, _ in story.outline()]
     died = died_at(facts, Moment.end())
     end = Moment.end() if died is None else max((scene for scene in scenes if scene < died), default=None)
-    found = [] if end is None else [(end, "at the end" if died is None else f"last, {_words(end)}")]
+    found = [] if end is None else [(end, "end" if died is None else f"last ({end.dotted})")]
     start = next((scene for scene in scenes if member.first is not None and scene > member.first), None)
     if which == "all" and start is not None and end is not None and start < end:
-        found.append((start, f"at the start, {_words(start)}"))
+        found.append((start, f"start ({start.dotted})"))
         dated: tuple[Fact | Relation, ...] = (*facts, *story.relations(of=who))
         changes = Counter(change.since for change in dated if start < change.since < end)
         by_chapter: dict[tuple[int, ...], list[Moment]] = {}
@@ -108,17 +114,12 @@ def _moments_of(story: Story, member: CastMember, which: str) -> list[tuple[Mome
         turns = sorted(weight, key=lambda part: (-weight[part], part))[:TURNS]
         for part in sorted(turns):
             turn = max(by_chapter[part], key=lambda moment: (changes[moment], moment))
-            found.append((turn, _words(turn)))
+            found.append((turn, turn.dotted))
     return [(moment, f"{_shown_at(story, member, moment)}, {label}") for moment, label in found]
 
 
 def _shown_at(story: Story, member: CastMember, moment: Moment) -> str:
     return shown_names(story, moment).get(member.character.name, member.character.name)
-
-
-def _words(moment: Moment) -> str:
-    """'part 2, chapter 3'."""
-    return "at the end" if moment.is_end else str(moment)
 
 
 def _model(name: ModelName, label: str) -> Model:
@@ -131,7 +132,8 @@ async def get_model(call: Call) -> Model:
         character = await call.context.stories.character_async(name)
     moment, faced = character.situation.persona.moment, character.shown_situation.faced
     model = ModelName(name.story, character.shown_name, moment.dotted, None if faced is None else faced.name)
-    return _model(model, f"{character.shown_name}, {_words(moment)}")
+    is_of_cards = call.context.stories.story(name.story).is_of_cards
+    return _model(model, character.shown_name if is_of_cards else f"{character.shown_name}, {moment.dotted}")
 
 
 async def create_completion(call: Call) -> ChatCompletion | TextCompletion | Response:
