@@ -139,7 +139,7 @@ def test_several_answer_when_they_are_spoken_to_and_each_has_heard_the_one_befor
     said(ask, chat, "Good day, all!")
     assert [author for author, _ in texts(ask, chat)[-2:]] == ["Ines Vale", "Tobias Rook"]
     situation, history = agent.heard[-1]
-    assert history[-1].speaker == "Ines Vale"
+    assert [turn.speaker for turn in history[-2:]] == ["Ines Vale", "You"]  # whom each answers
     assert [person.name for person in situation.present] == ["Ines Vale"]
 
 

@@ -137,20 +137,15 @@ class Completing:
             texts = [TextChoice(index, each.text, each.reason, each.details) for index, each in enumerate(choices)]
             usage, notices = await self._usage(choices), self._notices(choices, log_probs)
             return TextCompletion(self._id, self._created, self._model, texts, self._fingerprint, usage, notices)
+        answers = [
+            Choice(index, AssistantMessage(each.text), each.reason, each.details, each.log_probs if log_probs else None)
+            for index, each in enumerate(choices)
+        ]
         return ChatCompletion(
             id=self._id,
             created=self._created,
             model=self._model,
-            choices=[
-                Choice(
-                    index,
-                    AssistantMessage(choice.text),
-                    choice.reason,
-                    choice.details,
-                    choice.log_probs if log_probs else None,
-                )
-                for index, choice in enumerate(choices)
-            ],
+            choices=answers,
             usage=await self._usage(choices),
             system_fingerprint=self._fingerprint,
             notices=self._notices(choices, log_probs),
@@ -255,7 +250,6 @@ class Completing:
     async def _written(self) -> AsyncGenerator[Item, None]:
         """The choices of an agent that writes, each with a run of its own, as their pieces come."""
         sampling, queue = self._parsed.sampling, asyncio.Queue[Item | Exception | None]()
-
         first = secrets.randbelow(LARGEST_SEED) if self._asked.times else sampling.seed
 
         async def write(index: int) -> None:
@@ -310,11 +304,8 @@ class Completing:
 
     async def _choice(self, sampling: Sampling) -> AsyncGenerator[str | FinishedChoice, None]:
         character, pieces, text = self._parsed.character, list[str](), ""
-        shown, stops, limit = (
-            ShownPieces(character.names),
-            StopSequences(sampling.stop),
-            TokenLimit(sampling.max_tokens),
-        )
+        shown, stops = ShownPieces(character.names), StopSequences(sampling.stop)
+        limit = TokenLimit(sampling.max_tokens)
         reply: Reply | None = None
         async with aclosing(
             self._executor.stream(
