@@ -299,10 +299,6 @@ def main() -> None:
         send({"refused": f"could not be read: the reader broke off ({type(error).__name__}). Please report this file"})
 
 
-if __name__ == "__main__":
-    main()
-
-
 # What readers' messages say of the command line, in words that are true of a page.
 #
 # There a format is chosen with 'Read as', and columns have to have the usual names.
@@ -323,3 +319,7 @@ def page_wording(message: str) -> str:
     for pattern, words in PATTERNS:
         message = pattern.sub(lambda _, words=words: words, message)  # type: ignore[misc]
     return SENTENCE.sub("Call ", message)
+
+
+if __name__ == "__main__":
+    main()
