@@ -13,7 +13,6 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import click
 from rich.text import Text
 
-from understudy.bench.check.running import CheckRepeat, CheckResult
 from understudy.cli.bench import places_checked
 from understudy.cli.bench_tables import RIGHT
 from understudy.cli.options import existing_refused, force_option, json_option
