@@ -158,9 +158,9 @@ def test_greetings_and_lorebook_of_a_card_are_there_to_read(page: Page, lighthou
         )
         assert_accessible(page, [1280])
         greetings = page.locator(".greetings .bubble")
-        expect(greetings).to_have_text(["Who is there?", "Come in, you."])  # seen before anything is said
+        expect(greetings).to_have_text(["Who is there?", "Come in."])  # seen before anything is said
         page.get_by_role("button", name="Begin with this").last.click()
-        expect(page.locator(".by-character[data-message] .bubble")).to_have_text(["Come in, you."])
+        expect(page.locator(".by-character[data-message] .bubble")).to_have_text(["Come in."])
         expect(page.get_by_role("group", name="Other versions")).to_contain_text("2/2")
         page.goto(f"{site}/?story=odile&at=end&who=Odile")
         page.get_by_text("2 entries").click()
