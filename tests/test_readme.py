@@ -48,7 +48,8 @@ def test_make_demo_installs_the_page_and_ends_with_the_command_that_opens_it(tmp
         shutil.copy(ROOT / name, tmp_path)
     if shutil.which("make") is None:
         pytest.skip("there is no make here")
-    printed = subprocess.run(["make", "-n", "demo"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    command = ["make", "--no-print-directory", "-n", "demo"]  # this test may itself be run by make
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "-e '.[serve]'" in printed
     assert "understudy serve demo --open" in printed.strip().splitlines()[-1]
 
