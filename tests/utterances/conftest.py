@@ -14,9 +14,12 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "lines.db")
     address: str = request.getfixturevalue("postgres")
-    emptied = open_store(address)
-    for table in ("scores", "decisions", "runs", "utterances", "migrations"):
-        emptied._db.rows(f"DROP TABLE {table}")
+    from understudy.databases import Postgres
+
+    emptied = Postgres(address, 0x74657374, "the test's database")  # tables of another kind may be there as well
+    with emptied.transaction():
+        for table in ("scores", "decisions", "runs", "utterances", "migrations"):
+            emptied.rows(f"DROP TABLE IF EXISTS public.{table} CASCADE")
     emptied.close()
     return address
 
