@@ -22,13 +22,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from itertools import combinations
-from threading import Lock
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard
+from understudy.agents.pools import KeyedCache
 from understudy.chronology import Chronology
 from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
@@ -66,8 +65,6 @@ EVENTS = {
 }
 
 Lines = NDArray[np.int64]
-_INDICES: WeakKeyDictionary[Chronology, RootIndex] = WeakKeyDictionary()
-_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +171,7 @@ class RootIndex:
 
     @classmethod
     def of(cls, chronology: Chronology) -> RootIndex:
-        with _LOCK:
-            if chronology not in _INDICES:
-                _INDICES[chronology] = cls(chronology)
-            return _INDICES[chronology]
+        return _INDICES.get_or_create(id(chronology), chronology, lambda: cls(chronology))
 
     def lines(self, key: str) -> Lines:
         if key not in self._lines:
@@ -202,6 +196,9 @@ class RootIndex:
                 elif is_name or self.rarity(key) >= LEAST_RARITY:
                     terms[key] = terms.get(key, False) or is_name
         return terms
+
+
+_INDICES = KeyedCache[RootIndex](32)
 
 
 def _keys_of(term: str) -> Iterator[str]:
