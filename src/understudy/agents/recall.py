@@ -28,7 +28,7 @@ from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, Enc
 from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
 from understudy.agents.pools import KeyedCache, key_of
-from understudy.agents.relevance import THRESHOLD, RelevanceFeatures, TermRarity, relevance, relevance_by_words
+from understudy.agents.relevance import RelevanceFeatures, TermRarity, bears, bears_by_words
 from understudy.dialogue import Situation, Turn
 from understudy.encoding import BACKGROUND, Floats
 from understudy.persona import Told
@@ -151,9 +151,9 @@ def _own(
     outdated = _outdated(exchanges, order[:COMPARED], query)
 
     def is_relevant(index: int) -> bool:
-        rare, _, is_named = rarity.shared(query.said, _exchange_terms(exchanges[index], query))
+        rare, _, is_named = rarity.shared(query.said, _exchange_terms(exchanges[index], query.language))
         values = (float(heard[index]), float(said[index]), float(fits[index]), rare, is_named, 0.0)
-        return relevance(RelevanceFeatures(*values)) >= THRESHOLD
+        return bears(RelevanceFeatures(*values))
 
     yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen, is_relevant)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
@@ -176,12 +176,12 @@ def _outdated(exchanges: Sequence[Exchange], indices: Sequence[int], query: _Mem
 
 def _own_by_words(memory: Memory, query: _MemoryQuery) -> Iterator[PastExchange]:
     """The same for a language without an encoder."""
-    scores = np.array([word_overlap(query.terms, _exchange_terms(item, query)) for item in memory.exchanges])
+    scores = np.array([word_overlap(query.terms, _exchange_terms(item, query.language)) for item in memory.exchanges])
     order = [index for index in np.argsort(-scores, kind="stable").tolist() if scores[index] > 0]
 
     def is_relevant(index: int) -> bool:
-        _, coverage, _ = memory.rarity.shared(query.said, _exchange_terms(memory.exchanges[index], query))
-        return relevance_by_words(coverage) >= THRESHOLD
+        _, coverage, _ = memory.rarity.shared(query.said, _exchange_terms(memory.exchanges[index], query.language))
+        return bears_by_words(coverage)
 
     yield from _distinct(memory.exchanges, order, query, set(), is_relevant)
 
@@ -256,10 +256,10 @@ def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[Pa
             count += 1
             rare, coverage, is_named = memory.rarity.shared(query.said, memory.overheard_terms[shortlist[position]])
             if likeness is None:
-                worth = relevance_by_words(coverage)
+                is_relevant = bears_by_words(coverage)
             else:
-                worth = relevance(RelevanceFeatures(0.0, float(likeness[position]), 0.0, rare, is_named, 1.0))
-            yield PastLine(line.speaker or "", text, line.moment, is_relevant=worth >= THRESHOLD)
+                is_relevant = bears(RelevanceFeatures(0.0, float(likeness[position]), 0.0, rare, is_named, 1.0))
+            yield PastLine(line.speaker or "", text, line.moment, is_relevant=is_relevant)
 
 
 def _distinct(
@@ -290,9 +290,9 @@ def _distinct(
         yield PastExchange(speaker, heard_text, text, moment, is_relevant=is_relevant(index))
 
 
-def _exchange_terms(exchange: Exchange, query: _MemoryQuery) -> frozenset[str]:
+def _exchange_terms(exchange: Exchange, language: str) -> frozenset[str]:
     heard = "" if exchange.heard is None else exchange.heard.text
-    return terms(f"{heard} {exchange.said.text}", query.language)
+    return terms(f"{heard} {exchange.said.text}", language)
 
 
 def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
@@ -306,14 +306,13 @@ def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
     overheard_terms = tuple(terms(plain_line(line.text), persona.language) for line in overheard)
     people = ((each.name, *each.aliases) for each in situation.acquaintances)
     names = frozenset[str]().union(*(terms(name, persona.language) for each in people for name in each))
-    texts = [f"{'' if each.heard is None else each.heard.text} {each.said.text}" for each in exchanges]
     return Memory(
         exchanges,
         tuple(overheard),
         overheard_terms,
         spread_lines([plain_line(exchange.said.text) for exchange in exchanges], VOICE, persona.language),
         TermRarity(
-            (*(terms(text, persona.language) for text in texts), *overheard_terms),
+            (*(_exchange_terms(each, persona.language) for each in exchanges), *overheard_terms),
             names | terms(persona.name, persona.language),
         ),
         {scene.moment.numbers: frozenset(scene.present) for scene in scenes},

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
 
-__all__ = ["THRESHOLD", "RelevanceFeatures", "TermRarity", "relevance", "relevance_by_words"]
+__all__ = ["THRESHOLD", "RelevanceFeatures", "TermRarity", "bears", "bears_by_words", "relevance"]
 
 THRESHOLD = 0.45
 
@@ -39,8 +39,6 @@ class RelevanceFeatures:
 WEIGHTS = RelevanceFeatures(1.62, 0.05, 2.36, 0.30, 0.96, 0.73)
 BIAS = -3.44
 LEAST_COVERAGE = 0.5  # where there is no encoder; not fitted
-
-
 SMALLEST_PAST = 200  # texts: what is in one of three is not yet a common word
 
 
@@ -71,6 +69,10 @@ def relevance(features: RelevanceFeatures) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def relevance_by_words(coverage: float) -> float:
-    """Of a language without an encoder: 1 where the text has at least half of what is rare in the message, else 0."""
-    return float(coverage >= LEAST_COVERAGE)
+def bears(features: RelevanceFeatures) -> bool:
+    return relevance(features) >= THRESHOLD
+
+
+def bears_by_words(coverage: float) -> bool:
+    """Of a language without an encoder: has the text at least half of what is rare in the message?"""
+    return coverage >= LEAST_COVERAGE
