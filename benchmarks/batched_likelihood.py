@@ -24,11 +24,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from understudy.agents import agent_named
-from understudy.backends.catalog import find_model
-from understudy.bench.personachat.bench import questions_in
-from understudy.dialogue import BatchLanguageModel, Example
 from understudy.errors import UnderstudyError
-from understudy.model_folder import FORMAT, write_card
+from understudy.language.backends.catalog import find_model
+from understudy.language.model_folder import FORMAT, write_card
+from understudy.papers.personachat.bench import questions_in
+from understudy.story.dialogue import BatchLanguageModel, Example
 
 CONDITION = "self_original"
 GOAL, FURTHEST = 4, 1e-4
@@ -73,7 +73,7 @@ def tiny_model(folder: Path, questions: Sequence[Example]) -> Path:
 
 
 def saved_model(folder: Path, source: Path) -> Path:
-    from understudy.backends.transformer import open_transformer
+    from understudy.language.backends.transformer import open_transformer
 
     model = open_transformer(source)
     model.network.save_pretrained(folder)

@@ -33,14 +33,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from understudy.formats import embedded, read
 from understudy.metrics import interval
 from understudy.people.continuity import check_continuity
 from understudy.people.continuity.scenes import WatchedScene, watched_scenes
-from understudy.persona import died_at
 from understudy.progress import ignore_progress
-from understudy.readers import embedded, read
-from understudy.story import Line, holding_at
-from understudy.storyfile import Story
+from understudy.story.persona import died_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, holding_at
 
 LEAST, BEGINNING = 0.5, 0.1
 ASKING = ("And what of {}?", "It all comes back to {}, I think.", "I lay awake thinking of {}.")

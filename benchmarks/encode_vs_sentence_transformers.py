@@ -19,7 +19,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-from understudy.encoding import SentenceEncoder
+from understudy.language.encoding import SentenceEncoder
 
 ROUNDS = 5
 
@@ -55,7 +55,7 @@ def main() -> None:
     ways: dict[str, Callable[[list[str]], object]] = {
         "sentence-transformers, 32 a batch": lambda some: theirs.encode(some, batch_size=32, show_progress_bar=False),
         "sentence-transformers, 128 a batch": lambda some: theirs.encode(some, batch_size=128, show_progress_bar=False),
-        "understudy.encoding, int8": lambda some: ours.encode(some),
+        "understudy.language.encoding, int8": lambda some: ours.encode(some),
     }
     wall: dict[str, list[float]] = {name: [] for name in ways}
     busy: dict[str, list[float]] = {name: [] for name in ways}

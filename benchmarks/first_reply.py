@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from understudy.readers import read
+from understudy.formats import read
 
 ONE = """
 import json, resource, sys, time

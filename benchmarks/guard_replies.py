@@ -26,9 +26,9 @@ from typing import Any
 from talk_blind import Role, read_roles, read_story, story_source, write_json
 
 from understudy.agents.writer import batch_agent
-from understudy.backends.batch_files import write_requests
-from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
 from understudy.errors import MissingAnswer
+from understudy.language.backends.batch_files import write_requests
+from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
 
 QUESTIONS = Path(__file__).parent / "talk_questions" / "guard_questions.toml"
 HALVES = ("first", "second")

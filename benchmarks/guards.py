@@ -12,11 +12,11 @@ import json
 import random
 from collections import Counter
 
-from understudy.dialogue import Draft, Turn, situation_at
 from understudy.errors import UnderstudyError
+from understudy.formats import read
 from understudy.judging.guards import StoryViews, all_guards, stopping_guards
-from understudy.readers import read
-from understudy.story import Moment
+from understudy.story.dialogue import Draft, Turn, situation_at
+from understudy.story.types import Moment
 
 
 def _after(moment: Moment) -> Moment:

@@ -21,12 +21,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from understudy.dialogue import Guesser
 from understudy.guessing import Guesses, Joint, Masked, Masking, TrainingScenes, Vanilla, guess_in_order
 from understudy.guessing.encoded import whole
 from understudy.guessing.shows import Show, shows_in
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 
 
 class Pipeline:

@@ -14,13 +14,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from understudy.readers.directions import OPENERS, WHOLE, ends_open
-from understudy.readers.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.readers.source import SourceFile
-from understudy.readers.transcript import reading as transcript
-from understudy.readers.transcript.headings import is_boilerplate, is_scene_mark, split_page_text
-from understudy.readers.transcript.labels import FREQUENT, KNOWN, TranscriptStatistics, collect_statistics, read_label
-from understudy.readers.transcript.markup import TextLine
+from understudy.formats.transcript import reading as transcript
+from understudy.formats.transcript.headings import is_boilerplate, is_scene_mark, split_page_text
+from understudy.formats.transcript.labels import (
+    FREQUENT,
+    KNOWN,
+    TranscriptStatistics,
+    collect_statistics,
+    read_label,
+)
+from understudy.formats.transcript.markup import TextLine
+from understudy.sources.directions import OPENERS, WHOLE, ends_open
+from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources.source import SourceFile
 
 
 def kind_of(line: TextLine, stats: TranscriptStatistics) -> str | None:

@@ -19,8 +19,8 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from understudy.bench.persona_models import PersonaTuning
-from understudy.bench.voice import bench_voice
 from understudy.metrics.samples import load_lines
+from understudy.papers.utterance_metrics.bench import bench_voice
 from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines, train_masked
 
 SPECIAL = {

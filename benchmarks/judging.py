@@ -19,12 +19,12 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
-from understudy.backends import Completion
-from understudy.backends.scripted import ScriptedBackend
-from understudy.dialogue import Draft, Turn, Usage, situation_at
+from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
-from understudy.readers import read
+from understudy.language.backends import Completion
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.dialogue import Draft, Turn, Usage, situation_at
 
 SUBJECTS = ("the tide", "the bread", "this wall", "the lamp", "my coat", "that bell", "the soup", "the rope")
 DRAFTS = (

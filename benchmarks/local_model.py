@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from understudy.backends.catalog import find_model
-from understudy.backends.llama_server import available_cores, load_server
-from understudy.backends.llamacpp import LlamaCppBackend
-from understudy.dialogue import ChatMessage, Sampling
+from understudy.language.backends.catalog import find_model
+from understudy.language.backends.llama_server import available_cores, load_server
+from understudy.language.backends.llamacpp import LlamaCppBackend
+from understudy.story.dialogue import ChatMessage, Sampling
 
 SYSTEM = "You are Zita, a clerk of the harbour office. " + "The captain lied about his ledger again. " * 25
 MESSAGES = [ChatMessage("system", SYSTEM), ChatMessage("user", "Do you trust me?")]

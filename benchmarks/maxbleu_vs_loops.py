@@ -24,7 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from understudy.lexical import Corpus
+from understudy.language.lexical import Corpus
 from understudy.metrics import Samples, maxbleu
 
 ORDER = 3

@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from understudy.persona import persona_at
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.persona import persona_at
+from understudy.story.storyfile import Story
 
 CAST = ["Ann Archer", "Bob Baker", "Cyril Cope", "Dora Dunn", "Edie East", "Fred Fuller", "Gil Gray", "Hana Hill"]
 WORDS = "the tide was out and nobody came down to the quay but Ann who had lost her key again last night".split()

@@ -29,9 +29,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.lexical import tokenization
+from understudy.formats import read
+from understudy.language.lexical import tokenization
 from understudy.metrics import Samples, Speakers, psprob, ptsal
-from understudy.readers import read
 from understudy.text import words
 
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|([^\w\s()\[\]{}\"'‘’“”«»]|_)\1*")

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from understudy.readers import read
+from understudy.formats import read
 
 
 def main(data: Path) -> None:

@@ -21,10 +21,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.dialogue import Agent, Situation, Turn
-from understudy.persona import NoPast, Other, Persona
-from understudy.readers import examples
-from understudy.story import Exchange, Line, Moment
+from understudy.formats import examples
+from understudy.story.dialogue import Agent, Situation, Turn
+from understudy.story.persona import NoPast, Other, Persona
+from understudy.story.types import Exchange, Line, Moment
 
 TOKENS = 128
 WORDS = 96  # with punctuation and markers some 128 tokens

@@ -48,8 +48,8 @@ def write_lines(data: Path, folder: Path, count: int) -> None:
 
 
 def make_metrics() -> None:
-    from understudy.dialogue import situation_at
-    from understudy.readers import read
+    from understudy.formats import read
+    from understudy.story.dialogue import situation_at
 
     story = read("demo")
     grounds = MetricContext(story, situation_at(story, "Zita", "end"), author=True)

@@ -29,10 +29,10 @@ from types import SimpleNamespace
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from understudy.dialogue import Situation
 from understudy.metrics import Samples
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
-from understudy.persona import Persona
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.text import tokenizer
 
 PROFILE = ("私は本が大好き。", "私は小さな町で家族と暮らしている。")

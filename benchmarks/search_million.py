@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding import ExactIndex, GraphIndex, Index, SentenceEncoder, search_exactly
+from understudy.language.encoding import ExactIndex, GraphIndex, Index, SentenceEncoder, search_exactly
 
 QUERIES = 2_000
 SPOKEN = re.compile(r"^[ \t]*[A-Z][\w .'-]{0,25}: ?(.{4,300})$", re.MULTILINE)

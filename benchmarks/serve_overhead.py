@@ -46,7 +46,7 @@ def bare() -> Any:
 
 def ours() -> Any:
     from understudy.agents import agent_named
-    from understudy.readers import read
+    from understudy.formats import read
     from understudy.server.app import make_app
     from understudy.server.context import AppContext
     from understudy.server.guard import RequestLimits

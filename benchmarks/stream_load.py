@@ -24,8 +24,8 @@ from pathlib import Path
 
 import httpx
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
 
 GOAL_MS = 50.0
 TOKEN = re.compile(rb'"(?:content|text)":"(\d+\.\d+) "')

@@ -33,15 +33,15 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from understudy.backends.batch_files import write_requests
 from understudy.bench.judged_agents import MissingAnswers
 from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
-from understudy.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
 from understudy.errors import AgentError, MissingAnswer
+from understudy.formats import read
+from understudy.language.backends.batch_files import write_requests
 from understudy.metrics.statistics import interval
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
+from understudy.story.storyfile import Story
 
 QUESTIONS = Path(__file__).parent / "talk_questions" / "questions.toml"
 MARKS = ("answers", "voice", "true")

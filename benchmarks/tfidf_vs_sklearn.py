@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from understudy.lexical import TfIdf
+from understudy.language.lexical import TfIdf
 from understudy.text import words
 
 Found = list[tuple[int, float]]
@@ -90,7 +90,7 @@ def main() -> None:
     print(f"{len(candidates):,} candidates, one core, medians\n")
     print(f"{'':26} {'ms a query':>11} {'queries a second':>17}")
     print(f"{'scikit-learn and argsort':26} {1000 * their_time:11.2f} {1 / their_time:17,.0f}")
-    print(f"{'understudy.lexical':26} {1000 * our_time:11.3f} {1 / our_time:17,.0f}")
+    print(f"{'understudy.language.lexical':26} {1000 * our_time:11.3f} {1 / our_time:17,.0f}")
     print(f"\n{their_time / our_time:.0f} times as many; the same top ten for {agreeing} of {len(few)} queries")
 
 

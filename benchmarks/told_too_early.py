@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.chronology import Chronology
+from understudy.formats import read
 from understudy.metrics import Samples, interval
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.knowing import find_anachronisms
 from understudy.metrics.passages import LaterPassages, PassageIndex
-from understudy.persona import Persona, persona_at
-from understudy.readers import read
+from understudy.story.chronology import Chronology
+from understudy.story.persona import Persona, persona_at
 
 PARAPHRASES = {
     ("Zita Karst", "1.4.1"): (

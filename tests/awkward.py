@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from understudy.readers.assembly import Assembly
-from understudy.readers.events import CastEntry, Description, Event, Opening, SceneStart, Speech
-from understudy.readers.names import fold
-from understudy.readers.source import SourceFile
-from understudy.story import Character, Source
-from understudy.storyfile import Story, StoryWriter
+from understudy.formats.assembly import Assembly
+from understudy.sources.events import CastEntry, Description, Event, Opening, SceneStart, Speech
+from understudy.sources.names import fold
+from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Story, StoryWriter
+from understudy.story.types import Character, Source
 
 __all__ = ["AwkwardScene", "awkward_scenes", "story_of", "told"]
 

@@ -8,9 +8,9 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.backends.backend import Completion
-from understudy.cancellation import Cancellation
-from understudy.dialogue import ChatMessage, Sampling
+from understudy.language.backends.backend import Completion
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import ChatMessage, Sampling
 
 __all__ = ["LiveModel", "answer_of", "answer_requests", "completion_line", "requests_in"]
 

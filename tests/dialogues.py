@@ -8,8 +8,8 @@ from typing import Any
 
 from languagemodels import tiny_model, words_of
 from models import tiny_data
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
+from understudy.formats.personachat import examples
+from understudy.sources.source import SourceFile
 
 __all__ = ["dialogue_base", "gpt2_base", "trades"]
 

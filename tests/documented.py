@@ -13,8 +13,8 @@ from pathlib import Path
 
 import realdata
 from brasskey import brass_key
-from understudy.cards import parse_card, write_card
-from understudy.readers import embedded
+from understudy.formats import embedded
+from understudy.formats.cards import parse_card, write_card
 
 __all__ = ["NOT_RUN", "PAGES", "ROOT", "PrintedCommand", "commands_of", "prepare", "reason_not_run"]
 
@@ -24,7 +24,7 @@ COMMAND = re.compile(r"(?:\$ )?((?:[A-Z_]+=\S+ )*understudy [a-z].*)")
 
 RUNS_ON = "runs until it is stopped: tests/cli/test_serve.py and test_study_serve.py start it"
 NEEDS_SERVER = "talks to a server that the command before it has started: tests/cli/test_check.py"
-NEEDS_CLIENT = "reads a chat that another program has saved: tests/clients saves and reads one, tests/readers others"
+NEEDS_CLIENT = "reads a chat that another program has saved: tests/clients saves and reads one, tests/formats others"
 NEEDS_LLM = "needs a language model behind an API, and its key"
 NEEDS_NETWORK = "fetches a model from the network"
 NEEDS_MODEL = "needs a model that is not in the package"

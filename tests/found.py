@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from understudy.people.found_file import carry_decisions, entries_of, write_found
-from understudy.story import Fact, Finding, Moment, Relation
-from understudy.storyfile import Story
-from understudy.storyfile.found import FoundFile, line_after
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import FoundFile, line_after
+from understudy.story.types import Fact, Finding, Moment, Relation
 
 
 def found_fact(

@@ -27,12 +27,12 @@ from typing import Any
 
 from brasskey import brass_key
 from samples import SAMPLES
-from understudy.dialogue import situation_at
 from understudy.errors import UnderstudyError
-from understudy.export import export_jsonl
-from understudy.readers import probes_of, read
-from understudy.spoiler_free import timeline
-from understudy.storyfile import Story
+from understudy.formats import probes_of, read
+from understudy.formats.export import export_jsonl
+from understudy.story.dialogue import situation_at
+from understudy.story.spoiler_free import timeline
+from understudy.story.storyfile import Story
 
 MEMORY = 2 * 2**30
 SECONDS_A_CASE = 30

@@ -13,8 +13,8 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from found import found_fact, found_tie, write_claims
-from understudy.readers.assembly import Assembly
-from understudy.readers.events import (
+from understudy.formats.assembly import Assembly
+from understudy.sources.events import (
     CastEntry,
     Cue,
     Description,
@@ -26,9 +26,9 @@ from understudy.readers.events import (
     SceneStart,
     Speech,
 )
-from understudy.readers.source import SourceFile
-from understudy.story import Character, Fact, Moment, Relation, Source
-from understudy.storyfile import Story, StoryWriter
+from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Story, StoryWriter
+from understudy.story.types import Character, Fact, Moment, Relation, Source
 
 LEVELS = ("part", "chapter", "scene", "line")
 NAMES = ["Abelard", "Brunhild", "Cosimo", "Dorothea", "Eustace"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from understudy.formats.annotations import Annotation, Instance, Rationale
 from understudy.guessing.analysis import GuessedSpeaker
-from understudy.readers.annotations import Annotation, Instance, Rationale
 
 __all__ = ["annotation", "scene"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Draft, Reply, Sampling, Situation, Turn, Usage
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Reply, Sampling, Situation, Turn, Usage
 
 __all__ = ["HostileWriter", "Offering"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.dialogue import Reply, Situation, Turn
+from understudy.story.dialogue import Reply, Situation, Turn
 
 SELF = """\
 1 your persona: i mend clocks.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator
 from threading import Thread
 
 from llmserver import Running
-from understudy.backends import Completion
-from understudy.backends.openai_api import OpenAIBackend
-from understudy.cancellation import Cancellation
-from understudy.dialogue import ChatMessage, Sampling
+from understudy.language.backends import Completion
+from understudy.language.backends.openai_api import OpenAIBackend
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import ChatMessage, Sampling
 from waiting import PATIENCE_S, until
 
 __all__ = [

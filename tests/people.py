@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.dialogue import Situation, Turn
-from understudy.persona import Other, Persona
-from understudy.story import Exchange, Line, Moment, Relation, Scene
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
+from understudy.story.types import Exchange, Line, Moment, Relation, Scene
 
 NOW = Moment((9,))
 LEVELS = ("chapter", "scene", "line")

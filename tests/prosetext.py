@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from understudy.quotations import attribution
-from understudy.quotations.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
-from understudy.readers.prose import novel
+from understudy.formats.prose import novel
+from understudy.novels import attribution
+from understudy.novels.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
 
 __all__ = ["guessed", "prose_of", "stand_in_attribution"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from understudy.quotations.prose import NovelCharacter, Prose, Quotation, Span
+from understudy.novels.prose import NovelCharacter, Prose, Quotation, Span
 
 MARKED = re.compile(r'"([^"]*)"|「([^」]*)」')
 

@@ -7,11 +7,11 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from understudy.dialogue import Situation
-from understudy.macros import fill_macros
-from understudy.story import Moment
-from understudy.storyfile import Story
-from understudy.storyfile.past import StoryPast
+from understudy.story.dialogue import Situation
+from understudy.story.macros import fill_macros
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.past import StoryPast
+from understudy.story.types import Moment
 
 NOT_WALKED = (type, types.ModuleType, types.BuiltinFunctionType)
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.readers.events import Description, Event, Opening, Reader, Speech
-from understudy.readers.source import SourceFile
+from understudy.sources.events import Description, Event, Opening, Reader, Speech
+from understudy.sources.source import SourceFile
 
 __all__ = ["damage", "events_of", "of_kind", "read_bytes", "speaker_texts", "stands"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.dialogue import Score
-from understudy.story import Moment
-from understudy.utterances import APPROVED, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
+from understudy.metrics.utterances import APPROVED, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
+from understudy.story.dialogue import Score
+from understudy.story.types import Moment
 
 __all__ = ["MARKS", "filled", "line"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.guessing import CharacterNames, TrainingScenes
-from understudy.story import Line, Moment, Scene
+from understudy.story.types import Line, Moment, Scene
 
 __all__ = ["CAST", "lessons", "scene", "talk", "tiny_reader"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
-from understudy.persona import Persona
-from understudy.story import Line, Moment, Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Line, Moment, Scene
 
 __all__ = [
     "NAMES",

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from understudy import Turn, persona_at, read, readers, situation_at
-from understudy.dialogue import Draft
+from understudy import Turn, persona_at, read, situation_at
+from understudy import formats as readers
+from understudy.story.dialogue import Draft
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -46,11 +46,11 @@ def hears_ctrl_c() -> None:
         "click",
         "numpy",
         "rich.console",
-        "understudy.readers",
+        "understudy.formats",
         "understudy.cli.utterances",
         "understudy.cli.score_rows",  # when the command has begun already
         "understudy.metrics.voice",
-        "understudy.lexical.kneserney",
+        "understudy.language.lexical.kneserney",
     ],
 )
 def test_ctrl_c_while_the_program_is_being_loaded_just_ends_it(module: str, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     lines, scores = tmp_path / "lines.txt", tmp_path / "scores.jsonl"
     lines.write_text("The tide is out.\n")
     command = ("score", str(lines), "--story", "demo", "--as", "Zita", "-o", str(scores))
-    assert interrupted_at("understudy.scoring.engine", *command).returncode == 130
+    assert interrupted_at("understudy.metrics.scoring.engine", *command).returncode == 130
     assert not scores.exists()
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans, plans_with_found
 from reaching import reachable, tables_that_open
-from understudy.dialogue import situation_at
-from understudy.readers import read
-from understudy.story import Moment
-from understudy.storyfile.past import StoryPast
+from understudy.formats import read
+from understudy.story.dialogue import situation_at
+from understudy.story.storyfile.past import StoryPast
+from understudy.story.types import Moment
 
 protected = settings(max_examples=3 * settings().max_examples)  # the one promise that is tried harder
 

@@ -15,7 +15,7 @@ import pytest
 import isolation
 from chats import chat, volunteers
 from localmodel import MODEL, needs_model
-from understudy.libraries import SWITCHES
+from understudy.language.libraries import SWITCHES
 
 pytestmark = pytest.mark.skipif(
     not isolation.possible() and not os.environ.get("CI"), reason="needs Linux, root and util-linux"

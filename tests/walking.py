@@ -12,18 +12,18 @@ from pathlib import Path
 import httpx
 
 from understudy.agents import agent_named
-from understudy.cards.document import json_of
-from understudy.cards.file import parse_card
-from understudy.dialogue import situation_at
 from understudy.errors import StoryError
-from understudy.export import card_at
-from understudy.macros import fill_macros
+from understudy.formats.cards.document import json_of
+from understudy.formats.cards.file import parse_card
+from understudy.formats.export import card_at
 from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import situation_at
+from understudy.story.macros import fill_macros
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from threading import Event, Semaphore
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn, Usage
 from understudy.errors import BackendError
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn, Usage
 
 __all__ = ["PIECES", "Writer"]
 

@@ -4,9 +4,9 @@
 """
 import sys, random, numpy as np, onnx, onnxruntime as ort
 from pathlib import Path
-from understudy.encoding import SentenceEncoder
+from understudy.language.encoding import SentenceEncoder
 from understudy.agents.fit import build_context as context_of
-from understudy.readers import examples
+from understudy.formats import examples
 src=sys.argv[1]
 m=onnx.load(src+'/encoder.int8.onnx')
 want={}

@@ -15,8 +15,10 @@ TYPE_CHECKING = False  # true to type checkers; importing it from typing would t
 if TYPE_CHECKING:
     from typing import Any
 
-    from understudy.cancellation import Cancellation
-    from understudy.dialogue import (
+    from understudy.errors import UnderstudyError
+    from understudy.formats import examples, read
+    from understudy.story.cancellation import Cancellation
+    from understudy.story.dialogue import (
         Agent,
         Candidate,
         Draft,
@@ -34,11 +36,9 @@ if TYPE_CHECKING:
         Usage,
         situation_at,
     )
-    from understudy.errors import UnderstudyError
-    from understudy.persona import Other, Persona, persona_at
-    from understudy.readers import examples, read
-    from understudy.story import Character, Fact, Line, Moment, Relation, Scene
-    from understudy.storyfile import Story
+    from understudy.story.persona import Other, Persona, persona_at
+    from understudy.story.storyfile import Story
+    from understudy.story.types import Character, Fact, Line, Moment, Relation, Scene
 
 __version__ = "0.1.0"
 
@@ -77,16 +77,16 @@ __all__ = [
 ]
 
 HOMES = {
-    "understudy.dialogue": (
+    "understudy.story.dialogue": (
         *("Agent", "Candidate", "Draft", "Drafter", "Evidence", "Example", "LanguageModel", "Ranker", "Reply"),
         *("Sampling", "Score", "Situation", "StreamingAgent", "Turn", "Usage", "situation_at"),
     ),
-    "understudy.cancellation": ("Cancellation",),
+    "understudy.story.cancellation": ("Cancellation",),
     "understudy.errors": ("UnderstudyError",),
-    "understudy.persona": ("Other", "Persona", "persona_at"),
-    "understudy.readers": ("examples", "read"),
-    "understudy.story": ("Character", "Fact", "Line", "Moment", "Relation", "Scene"),
-    "understudy.storyfile": ("Story",),
+    "understudy.story.persona": ("Other", "Persona", "persona_at"),
+    "understudy.formats": ("examples", "read"),
+    "understudy.story.types": ("Character", "Fact", "Line", "Moment", "Relation", "Scene"),
+    "understudy.story.storyfile": ("Story",),
 }
 """Where each public name lives."""
 

@@ -6,11 +6,11 @@ import pytest
 
 from understudy.agents import agent_named
 from understudy.agents.addressing import Addressing
-from understudy.dialogue import Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.loading import load_guarded
-from understudy.readers import read
-from understudy.story import Exchange, Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation, Turn, situation_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Exchange, Moment
 
 CAST = """
 title = "The Ancient"

@@ -8,9 +8,9 @@ import pytest
 from models import tiny_model
 from people import hearing, situation
 from understudy.agents.causal import CausalAgent, DialogueFormat
-from understudy.backends.transformer import open_transformer
 from understudy.errors import InputError
-from understudy.model_folder import FORMAT, write_card
+from understudy.language.backends.transformer import open_transformer
+from understudy.language.model_folder import FORMAT, write_card
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

@@ -9,11 +9,11 @@ import pytest
 from dialogues import dialogue_base, trades
 from people import hearing, situation, tie
 from understudy.agents.causal import DialogueFormat, prompt_text
-from understudy.dialogue import Situation, Turn
-from understudy.persona import Other, Persona
-from understudy.readers.hpd import sessions, situation_of
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
+from understudy.formats.hpd import sessions, situation_of
+from understudy.formats.personachat import examples
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

@@ -17,10 +17,10 @@ from understudy.agents.old_lines import OldLines
 from understudy.agents.recall import Recall
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
-from understudy.dialogue import Agent, Candidate, Reply, Situation, Turn
 from understudy.judging.guarded import GuardedAgent
+from understudy.language.backends.scripted import ScriptedBackend
 from understudy.server.executor import AgentExecutor
+from understudy.story.dialogue import Agent, Candidate, Reply, Situation, Turn
 
 LINE = "The key is in my coat. I put it there when the fog came. Nobody has asked me for it since."
 TOMAS = situation(("Ines", "Where is the key?", LINE), ("Ines", "And the boat?", "The boat is at the quay."))

@@ -13,8 +13,8 @@ import pytest
 from models import tiny_model
 from people import hearing, situation, tie
 from understudy.agents import AGENTS, TRAINED, WRITING
-from understudy.backends.scripted import ScriptedBackend
-from understudy.dialogue import Agent, Drafter, Ranker, Sampling, StreamingAgent, Turn
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.dialogue import Agent, Drafter, Ranker, Sampling, StreamingAgent, Turn
 
 LONG = " ".join(
     random.Random(0).choices(

@@ -12,7 +12,7 @@ from understudy.agents.cross_encoder import HEAD_FILE, CrossEncoder
 from understudy.agents.encoder import EncoderAgent, Question
 from understudy.agents.fit import MAX_PROFILE, build_context
 from understudy.errors import InputError
-from understudy.model_folder import read_tensors, write_tensors
+from understudy.language.model_folder import read_tensors, write_tensors
 
 pytest.importorskip("onnx", reason="the tiny models are written with the extra 'train'")
 

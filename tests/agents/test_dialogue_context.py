@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from understudy.agents.dialogue_context import meant_by_last, repeats, said_sentences
-from understudy.dialogue import Turn
-from understudy.persona import Persona
+from understudy.story.dialogue import Turn
+from understudy.story.persona import Persona
 
 ZITA = Persona("Zita")
 

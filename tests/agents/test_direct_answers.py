@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from understudy.agents.direct_answers import direct_answers, people_asked_about, spoken_name, tells_unasked
-from understudy.dialogue import Situation, situation_at
-from understudy.persona import Other, Persona
-from understudy.readers import read
-from understudy.story import Finding, Moment, Relation
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.persona import Other, Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Finding, Moment, Relation
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from people import ListPast, hearing, situation, tie
 from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_context, build_fits
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context, SentenceEncoder, background, encoding_at_once
-from understudy.encoding.background import BackgroundQueue
-from understudy.encoding.multilingual import MultilingualEncoder
 from understudy.errors import InputError
-from understudy.persona import Other, Persona, Told
-from understudy.story import Line, Moment, Scene
+from understudy.language.encoding import Context, SentenceEncoder, background, encoding_at_once
+from understudy.language.encoding.background import BackgroundQueue
+from understudy.language.encoding.multilingual import MultilingualEncoder
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona, Told
+from understudy.story.types import Line, Moment, Scene
 
 KEY = ("Ines", "Where is the brass key?", "In my pocket.")
 BOAT = ("Ines", "When does the boat leave?", "Not before the tide turns.")

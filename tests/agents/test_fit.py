@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from understudy.agents import agent_named
 from understudy.agents.fit import CachedEncoder, Hubness, SharedWords
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context, Floats, SentenceEncoder
-from understudy.encoding.encoder import BACKGROUND, shipped_model
 from understudy.errors import InputError
-from understudy.persona import Persona
+from understudy.language.encoding import Context, Floats, SentenceEncoder
+from understudy.language.encoding.encoder import BACKGROUND, shipped_model
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Persona
 
 
 @pytest.fixture(scope="module")

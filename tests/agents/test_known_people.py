@@ -4,10 +4,10 @@ from understudy.agents.dialogue_context import KnownPeople, uncontradicted
 from understudy.agents.direct_answers import direct_answers
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.contradiction import against_ties
-from understudy.persona import Other, Persona
-from understudy.story import Moment, Relation
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Other, Persona
+from understudy.story.types import Moment, Relation
 
 OULD = Other("Casimir Ould", aliases=("the Prior", "Prior"))
 

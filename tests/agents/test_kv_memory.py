@@ -10,7 +10,7 @@ from people import hearing, situation
 from understudy.agents.bag_ranker import unit
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.errors import InputError
-from understudy.model_folder import read_model, texts_as_tensor, write_model
+from understudy.language.model_folder import read_model, texts_as_tensor, write_model
 
 
 @pytest.fixture(scope="module")

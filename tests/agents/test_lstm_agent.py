@@ -11,10 +11,10 @@ from models import tiny_lstm
 from people import hearing, situation
 from understudy.agents import agent_named, draws_on_lines
 from understudy.agents.lstm_agent import LSTMAgent
-from understudy.dialogue import BatchAgent, BatchLanguageModel, Situation, Turn
 from understudy.errors import InputError
-from understudy.model_folder import read_tensors, write_tensors
-from understudy.persona import Other, Persona
+from understudy.language.model_folder import read_tensors, write_tensors
+from understudy.story.dialogue import BatchAgent, BatchLanguageModel, Situation, Turn
+from understudy.story.persona import Other, Persona
 
 pytest.importorskip("torch", reason="the models that write need the extra 'train'")
 

@@ -7,11 +7,11 @@ import pytest
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines, RecalledDraft
 from understudy.agents.word_tokens import roots
-from understudy.dialogue import Draft, Drafter, Situation, Turn, situation_at
-from understudy.persona import Other, Persona
-from understudy.readers import read
-from understudy.story import Moment, Relation
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.dialogue import Draft, Drafter, Situation, Turn, situation_at
+from understudy.story.persona import Other, Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment, Relation
 from understudy.text import sentences
 
 OLD = OldLines(EncoderAgent())

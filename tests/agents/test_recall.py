@@ -11,10 +11,10 @@ from people import ListPast, hearing, situation, tie
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms
 from understudy.agents.recall import Recall
-from understudy.dialogue import Situation, Turn, situation_at
-from understudy.persona import Other, Told
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.dialogue import Situation, Turn, situation_at
+from understudy.story.persona import Other, Told
+from understudy.story.storyfile import Story
 
 
 @cache

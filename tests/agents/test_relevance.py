@@ -12,11 +12,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from understudy.agents.prompting import PastExchange, PastLine, Recalled, build_prompt
 from understudy.agents.recall import Recall
 from understudy.agents.relevance import BIAS, THRESHOLD, WEIGHTS, RelevanceFeatures, TermRarity, relevance
-from understudy.dialogue import Turn, situation_at
-from understudy.prompting import PastExchange, PastLine, Recalled, build_prompt
-from understudy.readers import read
+from understudy.formats import read
+from understudy.story.dialogue import Turn, situation_at
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 NOTHING_ALIKE = RelevanceFeatures(*[0.0] * 6)

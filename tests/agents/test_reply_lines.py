@@ -9,9 +9,9 @@ from generated import NAMES, Plan, plans, plans_with_found
 from reaching import reachable
 from understudy.agents.reply_lines import ReplyLine, characters_asked, question_at, reply_lines, sampled
 from understudy.errors import UnknownCharacter
-from understudy.readers import read
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 SCRIPT = """# act 1
 ## scene 1: The chandlery, noon

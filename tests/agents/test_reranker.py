@@ -11,10 +11,10 @@ from people import hearing, situation
 from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.reranker import ADAPTER, Reranker, pack_matrices, shipped_reranker, unpack_matrices
-from understudy.backends.base_model import find_base
-from understudy.backends.transformer import open_transformer
 from understudy.errors import InputError
-from understudy.model_folder import read_card, read_tensors
+from understudy.language.backends.base_model import find_base
+from understudy.language.backends.transformer import open_transformer
+from understudy.language.model_folder import read_card, read_tensors
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

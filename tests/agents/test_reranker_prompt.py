@@ -8,7 +8,7 @@ import pytest
 from languagemodels import tiny_model
 from people import situation, tie
 from understudy.agents.reranker import RerankerFormat, about_persona
-from understudy.dialogue import Turn
+from understudy.story.dialogue import Turn
 
 transformers = pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

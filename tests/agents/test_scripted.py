@@ -4,8 +4,8 @@ import pytest
 
 from people import hearing, situation
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Turn
 from understudy.errors import AgentError
+from understudy.story.dialogue import Turn
 
 
 def test_replies_come_in_order_by_how_often_the_character_has_spoken() -> None:

@@ -9,8 +9,8 @@ from models import tiny_model
 from people import hearing, situation
 from understudy.agents.bag_ranker import BagRanker, unit
 from understudy.agents.starspace import Starspace
-from understudy.dialogue import Situation, Turn
-from understudy.persona import Other, Persona
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
 
 
 @pytest.fixture(scope="module")

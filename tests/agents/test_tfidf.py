@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from people import ListPast, exchanges, hearing, situation, tie
 from understudy.agents.pools import Pools, own_past
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.dialogue import Situation, Turn
-from understudy.lexical import TfIdf
-from understudy.story import Moment
-from understudy.wording import plain_lines
+from understudy.language.lexical import TfIdf
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.types import Moment
+from understudy.story.wording import plain_lines
 
 KEY = ("Ines", "Where is the brass key?", "In my pocket.")
 BOAT = ("Ines", "Did you mend the boat?", "Not before the tide turns.")

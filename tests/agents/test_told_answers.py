@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from understudy.agents.direct_answers import direct_answers, second_person, told_answers, told_evidence
-from understudy.dialogue import Situation
-from understudy.persona import Other, Persona, Told
-from understudy.story import Moment
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Other, Persona, Told
+from understudy.story.types import Moment
 
 SOURCE = "Tom, chat of 3 May 2026, turn 1"
 TOLD = (

@@ -17,13 +17,13 @@ from understudy.agents import AGENTS, WRITING, agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent, shipped_writer, writer_agent
-from understudy.backends import Completion
-from understudy.backends.scripted import ScriptedBackend
-from understudy.cancellation import Cancellation
-from understudy.dialogue import ChatMessage, Drafter, LanguageModel, Reply, Sampling, StreamingAgent, Turn
 from understudy.errors import BackendError, InputError
+from understudy.language.backends import Completion
+from understudy.language.backends.scripted import ScriptedBackend
 from understudy.registry import Imported
-from understudy.story import LoreEntry
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import ChatMessage, Drafter, LanguageModel, Reply, Sampling, StreamingAgent, Turn
+from understudy.story.types import LoreEntry
 
 TOMAS = situation(
     ("Ines", "Where is the key?", "In my coat pocket, where it always was."),
@@ -236,7 +236,7 @@ def test_a_model_is_named_after_a_colon(
     opened = list[tuple[str, object, object]]()
 
     def load(self: Imported) -> object:
-        if self.module != "understudy.backends":
+        if self.module != "understudy.language.backends":
             return original(self)
 
         def open_backend(name: str | None, adapter: Path | None = None) -> ScriptedBackend:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from understudy.bench.guard import HOSTILE, HostileDrafter, bench_guard, hostile_drafters, rule_judge
-from understudy.dialogue import Draft, Drafter, Situation, Turn
 from understudy.errors import InputError
+from understudy.formats import read
 from understudy.judging import Rule
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Drafter, Situation, Turn
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 
 from understudy.agents.encoder import EncoderAgent
 from understudy.bench.guard_replies import CAPABLE, bench_replies, read_replies
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.errors import InputError
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
+from understudy.story.dialogue import Draft, Situation, Turn
 
 LATER = "The Prior hid the bill in the tin box."
 ROW = {

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from languagemodels import tiny_model, words_of
-from understudy.backends.transformer import open_transformer
 from understudy.bench.persona_models import PersonaTuning, fine_tune, line_perplexities
-from understudy.bench.voice import bench_voice
 from understudy.errors import InputError
+from understudy.language.backends.transformer import open_transformer
+from understudy.papers.utterance_metrics.bench import bench_voice
 from understudy.training.persona_lm import LineSettings
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")

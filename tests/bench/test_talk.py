@@ -7,12 +7,12 @@ import pytest
 
 from understudy.bench.compare import compare_runs
 from understudy.bench.talk import bench_talk
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
 from understudy.errors import BackendError, InputError
-from understudy.readers import read
-from understudy.readers.probes import Probe
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.formats.probes import Probe
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
+from understudy.story.storyfile import Story
 
 
 class Replies:

@@ -13,15 +13,15 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from brasskey import brass_key
 from server.conftest import serving
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Agent
-from understudy.readers import read
+from understudy.formats import read
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
-from understudy.storyfile import Story
-from understudy.utterances import UtteranceStore
+from understudy.story.dialogue import Agent
+from understudy.story.storyfile import Story
 from uploading import read_in_thread
 
 SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]

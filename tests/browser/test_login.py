@@ -18,7 +18,7 @@ from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 KEY, READERS = "a long and quite random key", "another long and random key"
 NOWHERE_YET = ["no <nav>"]  # before one has logged in, there is nowhere to go

@@ -11,10 +11,10 @@ from brasskey import brass_key
 from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
 from found import found_fact, found_tie, write_claims
+from understudy.formats import read
 from understudy.people.draft import read_draft
-from understudy.readers import read
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from waiting import until
 
 HOOKS, SOLD, THIEF = Moment((1, 1, 3)), Moment((1, 2, 1)), Moment((1, 2, 2))

@@ -12,8 +12,8 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from browser.conftest import MakeSite
 from killable import server
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Candidate, Reply, Situation, Turn
 from understudy.errors import AgentError
+from understudy.story.dialogue import Candidate, Reply, Situation, Turn
 
 LONG = " ".join(f"word{number}" for number in range(1, 3000))  # at the pace of these tests, for minutes
 

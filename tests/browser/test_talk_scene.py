@@ -12,11 +12,11 @@ from browser.conftest import FREELY, MakeSite
 from browser.test_talk import begin, bubbles, replies, say
 from server.conftest import serving
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Sampling
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
+from understudy.story.dialogue import Sampling
 from writers import PIECES, Writer
 
 CARD = """{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Odile",

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.scoring.engine import ScoringRequest
-from understudy.scoring.inputs import FilePart
+from understudy.metrics.scoring.engine import ScoringRequest
+from understudy.metrics.scoring.inputs import FilePart
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -41,12 +41,12 @@ def no_worker_processes(scale: None, request: pytest.FixtureRequest, monkeypatch
         return
     import daft
 
-    from understudy.scoring.worker import Worker
+    from understudy.metrics.scoring.worker import Worker
 
     def error_messages(request: ScoringRequest, parts: Sequence[FilePart], folder: Path, *_: object) -> Iterator[str]:
         yield from Worker(str(request), str(folder)).score(daft.Series.from_pylist([str(part) for part in parts]))
 
-    monkeypatch.setattr("understudy.scoring.engine._error_messages", error_messages)
+    monkeypatch.setattr("understudy.metrics.scoring.engine._error_messages", error_messages)
 
 
 def command_line(

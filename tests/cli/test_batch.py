@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 import judged
 from batches import LiveModel, answer_requests, requests_in
 from hpdsessions import sessions
-from understudy import backends
-from understudy.bench.hpd import bench
 from understudy.cli import understudy
+from understudy.language import backends
+from understudy.papers.hpd import bench
 
 Run = Callable[..., Result]
 Live = Callable[..., Result]

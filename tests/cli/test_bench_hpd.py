@@ -8,9 +8,9 @@ import pytest
 from click.testing import Result
 
 import hpdsessions
-from understudy.bench.hpd import bench as hpd_bench
-from understudy.bench.hpd.features import SHARED_WORDS
-from understudy.bench.hpd.own_text import OWN_TEXT
+from understudy.papers.hpd import bench as hpd_bench
+from understudy.papers.hpd.features import SHARED_WORDS
+from understudy.papers.hpd.own_text import OWN_TEXT
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

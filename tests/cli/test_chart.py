@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.cli.chart import Point, line_chart
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 
 def at(text: str) -> Moment:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cards import read_lore
 from understudy.cli.conversation import Conversation
 from understudy.cli.options import load_reply_agent
-from understudy.persona import persona_at
-from understudy.readers import read
+from understudy.formats import read
+from understudy.formats.cards import read_lore
+from understudy.story.persona import persona_at
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -12,10 +12,10 @@ from click.testing import Result
 from understudy.cli.chat import ChatPrompt, print_why
 from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
-from understudy.dialogue import Candidate, Reply, Usage
-from understudy.documents import reply_document
 from understudy.errors import BackendError
-from understudy.readers import read
+from understudy.formats import read
+from understudy.formats.documents import reply_document
+from understudy.story.dialogue import Candidate, Reply, Usage
 from writers import PIECES, Writer
 
 Run = Callable[..., Result]

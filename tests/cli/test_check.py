@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import Result
 
-from understudy.backends import Completion
-from understudy.backends.settings import LLMSettings
-from understudy.dialogue import ChatMessage
+from understudy.language.backends import Completion
+from understudy.language.backends.settings import LLMSettings
+from understudy.story.dialogue import ChatMessage
 
 Run = Callable[..., Result]
 Start = Callable[..., "subprocess.Popen[str]"]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from understudy.cli.demo import ROUTE, WRITING, Route, Tour
-from understudy.persona import persona_at
+from understudy.story.persona import persona_at
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -14,11 +14,11 @@ from click.testing import Result
 from found import found_fact, found_tie
 from llmserver import running
 from understudy.cli import draft_review
+from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.progress import Progress
-from understudy.readers import read
-from understudy.story import Fact, Moment, Relation
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Moment, Relation
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

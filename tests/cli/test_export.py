@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.readers import read
+from understudy.formats import read
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from talkers import PEOPLE, scenes, script_of, shows_folder
-from understudy.story import Scene
+from understudy.story.types import Scene
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

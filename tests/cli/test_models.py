@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.backends import catalog
-from understudy.backends.catalog import HUB_NAME, SUGGESTED, models_folder
+from understudy.language.backends import catalog
+from understudy.language.backends.catalog import HUB_NAME, SUGGESTED, models_folder
 
 module = import_module("understudy.cli.models")  # the package has a command of that name
 llm_rows = module._llm_rows
@@ -100,7 +100,7 @@ def test_removing_with_yes_does_not_ask(run: Run, pulled: Path) -> None:
 
 
 def test_servers_that_are_set_up_or_answer_are_listed_once(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = ModuleType("understudy.backends.settings")
+    settings = ModuleType("understudy.language.backends.settings")
     here = "http://127.0.0.1:11434/v1"
     vars(settings).update(
         configured_llms=lambda: [

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from prosetext import stand_in_attribution
-from understudy.readers import read
+from understudy.formats import read
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

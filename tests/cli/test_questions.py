@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.readers import examples
+from understudy.formats import examples
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -16,8 +16,8 @@ from llmserver import running
 from prosetext import stand_in_attribution
 from understudy.cli.quotations import Deciding
 from understudy.cli.show import screen
-from understudy.readers import read
-from understudy.readers.prose.corrections import read_corrections
+from understudy.formats import read
+from understudy.formats.prose.corrections import read_corrections
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

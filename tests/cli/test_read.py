@@ -12,9 +12,9 @@ import pytest
 from click.testing import Result
 
 from noveluploads import NOVEL
-from understudy.encoding import SentenceEncoder
+from understudy.language.encoding import SentenceEncoder
 from understudy.people import draft
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

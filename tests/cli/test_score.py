@@ -10,9 +10,9 @@ import pytest
 from click.testing import Result
 
 from understudy.cli import score_rows
+from understudy.formats import read
 from understudy.metrics import Samples
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
-from understudy.readers import read
 from understudy.registry import Need
 
 Run = Callable[..., Result]

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from raycluster import two_nodes
 from understudy.metrics.registry import DEFAULT_METRICS
-from understudy.scoring import inputs
+from understudy.metrics.scoring import inputs
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -199,7 +199,7 @@ def test_without_the_extra_its_name_is_told(
     run: Run, tmp_path: Path, asked: tuple[str | Path, ...], monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
     source = write_lines(tmp_path / "lines.jsonl", lines(3, 1))
-    for name in [name for name in sys.modules if name.startswith(("understudy.scoring.", lacking))]:
+    for name in [name for name in sys.modules if name.startswith(("understudy.metrics.scoring.", lacking))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, lacking, None)
     told = run("score", source, *asked, "--engine", "daft", "-o", "out", status=1).stderr

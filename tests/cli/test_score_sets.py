@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from understudy.formats import read
 from understudy.metrics import Samples, persona_accuracy, personality_classification_accuracy
-from understudy.readers import read
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]
@@ -44,7 +44,7 @@ def labelled(tmp_path: Path) -> Path:
 def test_the_share_is_that_of_the_whole_set(
     document: Document, lines: Path, labelled: Path, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    monkeypatch.setattr("understudy.scoring.inputs.PIECE_LINES", piece)
+    monkeypatch.setattr("understudy.metrics.scoring.inputs.PIECE_LINES", piece)
     asked = ("score", lines, "--story", "demo", "--as", "Zita", "--at", "2.3")
     found = document(*asked, "--metrics", f"{PERSONALITY},{PERSONA}", "--labelled", labelled)
     wanted = (

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from models import tiny_base, tiny_data
-from understudy.libraries import import_library
+from understudy.language.libraries import import_library
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 

@@ -15,8 +15,8 @@ from click.testing import Result
 from languagemodels import words_of
 from speakers import tiny_reader
 from talkers import COMMON, PEOPLE, WORDS, shows_folder
-from understudy.model_folder import CARD
-from understudy.readers import read
+from understudy.formats import read
+from understudy.language.model_folder import CARD
 
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import Result
 
 from languagemodels import tiny_model, words_of
-from understudy.backends.transformer import open_transformer
-from understudy.readers import read
+from understudy.formats import read
+from understudy.language.backends.transformer import open_transformer
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

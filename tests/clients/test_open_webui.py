@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from clients.open_webui import OpenWebUIPage
 from clients.recorder import Recorder
-from understudy.readers import read
+from understudy.formats import read
 
 STORY = "(A Clean Bill)"
 

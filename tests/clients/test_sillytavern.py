@@ -12,11 +12,11 @@ from playwright.sync_api import expect
 
 from clients.recorder import Recorder
 from clients.sillytavern import SillyTavernPage
-from understudy.cards import write_card
-from understudy.dialogue import situation_at
-from understudy.export import card_at
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.formats.cards import write_card
+from understudy.formats.export import card_at
+from understudy.story.dialogue import situation_at
+from understudy.story.storyfile import Story
 
 ZITA = "demo/Zita@2.3"
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from guesses import annotation, scene
-from understudy.bench.guess.annotations import annotation_groupings
 from understudy.bench.items import groups_of
 from understudy.guessing.analysis import GuessedSpeaker, analyse
+from understudy.papers.tvshowguess.annotations import annotation_groupings
 
 Row = dict[str, Any]
 

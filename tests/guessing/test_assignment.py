@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from understudy.guessing import assignment
 from understudy.guessing.assignment import SceneClues, best_assignment, fit_weights, marginals
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 
 SHAPES = st.integers(1, 4).flatmap(lambda masks: st.tuples(st.just(masks), st.integers(masks, 5)))
 SCORES = SHAPES.flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats(-6, 6)))

@@ -9,9 +9,9 @@ import pytest
 
 from people import ListPast, exchanges
 from talkers import scene
-from understudy.dialogue import Situation, Turn
 from understudy.guessing import RankerGuesser
-from understudy.persona import Persona
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Persona
 
 
 class Sharing:

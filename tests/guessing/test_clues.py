@@ -14,8 +14,8 @@ from understudy.guessing.clues import CUES, cue_table, fact_table, shared_facts
 from understudy.guessing.features import scene_features
 from understudy.people.mentions import ReadScene, read_scene
 from understudy.people.names import CharacterNames
-from understudy.persona import Persona
-from understudy.story import Moment, Relation, Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Relation, Scene
 
 MEANT = {"ann": "Ann", "ben": "Ben"}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from understudy.guessing import clues as clues_module
 from understudy.guessing.clues import SAYINGS, TOPICS, SceneMemory
 from understudy.guessing.features import Bag, Terms
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 
 SPACES = ("own", "heard", "answer")
 CLUES = [*SAYINGS, *TOPICS]

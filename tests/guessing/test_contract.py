@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from talkers import WORDS, personas, scene, scenes, training_scenes
-from understudy.dialogue import Guesser
 from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
 from understudy.guessing.registry import GUESSERS, UNASSIGNED
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 
 SIX = ("Ann", "Ben", "Cleo", "Dora", "Emil", "Fritz")
 NAMES = CharacterNames({who: (who,) for who in SIX})

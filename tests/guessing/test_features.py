@@ -8,7 +8,7 @@ import pytest
 from talkers import NAMES, PEOPLE, scene
 from understudy.guessing.features import Bag, Terms, bags_of, named_scene_features, scene_features
 from understudy.people.mentions import read_scene
-from understudy.story import Scene
+from understudy.story.types import Scene
 
 
 def bags(item: Scene, *speakers: str) -> dict[str, Bag]:

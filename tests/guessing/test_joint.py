@@ -16,9 +16,9 @@ from understudy.guessing import CharacterNames, Guesses, Joint, Masking, Trainin
 from understudy.guessing.encoded import Vectors
 from understudy.guessing.features import SPACES, Terms, named_scene_features
 from understudy.guessing.joint import ABLATIONS, CLUES, SUB_MODELS, MaskFeatures, SubModels
-from understudy.lexical.rows import Ints, Rows
-from understudy.persona import Persona
-from understudy.story import Moment, Relation, Scene
+from understudy.language.lexical.rows import Ints, Rows
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Relation, Scene
 
 CALLED = scenes(60, seed=1, called=0.5, own=1)
 FRESH = scenes(60, seed=2, called=0.5, own=1)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from talkers import NAMES, PEOPLE, personas, scene, scenes
 from understudy.guessing import Assigned, Guesses, Masking, Remembering, guess_in_order
 from understudy.guessing.scenes import LONG, masks_of, split_long_scenes
-from understudy.persona import Persona
-from understudy.story import Line, Moment, Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Line, Moment, Scene
 
 
 class Diary:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import StoryError
+from understudy.formats import read
 from understudy.guessing.scenes import Masking, main_characters
 from understudy.people.names import CharacterNames
-from understudy.readers import read
-from understudy.story import Line, Moment, Scene
+from understudy.story.types import Line, Moment, Scene
 
 MAIN = ("Ross", "Monica", "Joey")
 NAMES = CharacterNames({who: (who,) for who in MAIN})

@@ -16,7 +16,7 @@ from talkers import PEOPLE, shows_folder
 from understudy.errors import InputError
 from understudy.guessing import Masking, TrainingScenes, Vanilla
 from understudy.guessing.shows import Show, shows_in, training_scenes_of_shows
-from understudy.persona import Persona
+from understudy.story.persona import Persona
 
 TRANSCRIPTS = Path("transcripts") / "the_harbour"
 

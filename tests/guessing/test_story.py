@@ -9,17 +9,11 @@ import pytest
 from brasskey import brass_key
 from talkers import PEOPLE, scenes
 from understudy.errors import StoryError
+from understudy.formats import read
 from understudy.guessing import GUESSERS, main_characters
-from understudy.guessing.story import (
-    GuessSettings,
-    guess_later,
-    guess_scene,
-    personas_in,
-    training_scenes_of_story,
-)
-from understudy.readers import read
-from understudy.story import Scene
-from understudy.storyfile import Story
+from understudy.guessing.story import GuessSettings, guess_later, guess_scene, personas_in, training_scenes_of_story
+from understudy.story.storyfile import Story
+from understudy.story.types import Scene
 
 VANILLA = GUESSERS["vanilla"]
 CAST = """title = "The Harbour"

@@ -8,8 +8,8 @@ from talkers import passing, personas, scene, scenes, training_scenes
 from understudy.guessing import Joint, Reason, reasons_for
 from understudy.guessing.clues import CUES
 from understudy.guessing.story import CUE_TEXTS
-from understudy.persona import Persona
-from understudy.story import Moment, Relation, Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Relation, Scene
 
 TOLD = scenes(60, seed=1, called=0.4, own=1)
 

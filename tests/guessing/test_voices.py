@@ -9,10 +9,10 @@ import pytest
 
 from talkers import COMMON, WORDS, script_of
 from understudy.errors import StoryError
+from understudy.formats import read
 from understudy.guessing.story import GuessSettings
 from understudy.guessing.voices import voices_of
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 OWN = {**WORDS, "Dora": WORDS["Ann"]}  # Dora talks as Ann does
 

@@ -16,11 +16,20 @@ from understudy.agents import agent_named, draws_on_lines
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.pools import Candidates
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.dialogue import Agent, Situation, situation_at
+from understudy.formats import read
 from understudy.judging.approved import ApprovedCandidates
-from understudy.readers import read
-from understudy.story import Moment
-from understudy.utterances import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
+from understudy.metrics.utterances import (
+    APPROVED,
+    DECISIONS,
+    FILTER,
+    PENDING,
+    REJECTED,
+    Utterance,
+    UtteranceStore,
+    open_store,
+)
+from understudy.story.dialogue import Agent, Situation, situation_at
+from understudy.story.types import Moment
 
 TOLD = (("Ines", "Where is the lamp?", "On the hook."), ("Ines", "And the oil?", "Beside it."))
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from understudy.dialogue import Candidate, Evidence, Reply, Score, Situation, Turn, situation_at
 from understudy.errors import InputError
+from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics
-from understudy.persona import Persona
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Candidate, Evidence, Reply, Score, Situation, Turn, situation_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 INES = Situation(Persona("Ines"))
 

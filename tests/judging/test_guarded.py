@@ -11,15 +11,15 @@ from hostile import HostileWriter, Offering
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
-from understudy.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import BackendError
+from understudy.formats import probes_of, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.politeness import evasion_drafts
-from understudy.persona import Persona
-from understudy.readers import probes_of, read
-from understudy.storyfile import Story
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 ENCODER = EncoderAgent()
 LATER = "The Prior hid the bill in the tin box."

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn
 from understudy.errors import AgentError
 from understudy.judging import loading
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.loading import AgentDrafter, is_guarded, load_guarded
-from understudy.persona import Persona
-from understudy.story import Moment
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn
+from understudy.story.persona import Persona
+from understudy.story.types import Moment
 
 
 def none(_: str) -> tuple[()]:

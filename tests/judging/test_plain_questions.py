@@ -9,12 +9,12 @@ import pytest
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
-from understudy.dialogue import Drafter, Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.dialogue import Drafter, Situation, Turn, situation_at
+from understudy.story.storyfile import Story
 from understudy.text import sentences
 
 PARROT = (

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.judging import Labelled, Rule, bound_keeping, curve_of, judge, read_labelled
 from understudy.judging.rules import shares_kept
-from understudy.utterances import APPROVED, PENDING, REJECTED
+from understudy.metrics.utterances import APPROVED, PENDING, REJECTED
+from understudy.story.dialogue import Score
 
 FIT = [Labelled(f"fit {n}", True) for n in range(20)]
 UNFIT = [Labelled(f"unfit {n}", False) for n in range(20)]

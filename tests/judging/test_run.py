@@ -8,13 +8,13 @@ import pytest
 from numpy.typing import NDArray
 
 from brasskey import brass_key
-from understudy.dialogue import situation_at
+from understudy.formats import read
 from understudy.judging import Rule
 from understudy.judging.run import FilterJob, filter_lines, run_id
 from understudy.metrics.registry import MetricContext
-from understudy.readers import read
-from understudy.story import Moment
-from understudy.utterances import APPROVED, PENDING, REJECTED, open_store
+from understudy.metrics.utterances import APPROVED, PENDING, REJECTED, open_store
+from understudy.story.dialogue import situation_at
+from understudy.story.types import Moment
 
 LINES = ["Good morning.", "", "Mara is at the lighthouse.", "Keep the key.", "Good morning.", "The key again."]
 RULES = [Rule.parse("anachronism<=0")]

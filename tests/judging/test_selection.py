@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.agents.old_lines import RecalledDraft
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.selection import expand, mutual_information, score_drafts
-from understudy.persona import Persona
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Persona
 
 INES = Situation(Persona("Ines"))
 ASKED = (Turn("Mara", "Where is the brass key?"),)

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from hostile import HostileWriter, Offering
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.writer import WriterAgent
-from understudy.backends import Completion
-from understudy.backends.scripted import ScriptedBackend
-from understudy.cancellation import Cancellation
-from understudy.dialogue import Draft, Reply, Sampling, Situation, Turn
 from understudy.errors import BackendError
 from understudy.judging import spoken
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Guard, Verdict
 from understudy.judging.politeness import evasion_drafts
 from understudy.judging.spoken import SENTENCE_END, ResumingAgent, _sentences, pieces_of
-from understudy.persona import Persona
+from understudy.language.backends import Completion
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import Draft, Reply, Sampling, Situation, Turn
+from understudy.story.persona import Persona
 
 INES = Situation(Persona("Ines", profile=("I walk dogs for a living.",)))
 ASKED = (Turn("Mara", "Where were you on Tuesday?"),)

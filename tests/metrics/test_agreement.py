@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from rated import FLEISS, KRIPPENDORFF, Answers, answers, bounds, counted, table
 from timing import growth
 from understudy.errors import InputError
-from understudy.metrics.agreement import agreement_rows, cohen_kappa, fleiss_kappa, kappa_interval, krippendorff_alpha
+from understudy.metrics.agreement import (
+    agreement_rows,
+    cohen_kappa,
+    fleiss_kappa,
+    kappa_interval,
+    krippendorff_alpha,
+)
 from understudy.metrics.ratings import Level, RatingTable, Scale
 from understudy.metrics.statistics import Estimate
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
+from understudy.language.model_folder import ModelFolder
 from understudy.metrics.contradiction import (
     LABELS,
     ContradictionModel,
@@ -15,9 +16,8 @@ from understudy.metrics.contradiction import (
     shipped_contradiction_model,
 )
 from understudy.metrics.samples import Samples
-from understudy.model_folder import ModelFolder
-from understudy.persona import Persona
-from understudy.story import Moment, Relation
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Relation
 
 SAMPLES = Samples({"Ann": ["hello there ."]})
 ANN = Persona("Ann", profile=("i have two dogs .", "i am a nurse ."))

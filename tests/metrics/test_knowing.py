@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.chronology import Chronology
+from understudy.formats import read
 from understudy.metrics.knowing import anachronism, unwitnessed
 from understudy.metrics.samples import Samples
-from understudy.persona import Persona, persona_at
-from understudy.readers import read
+from understudy.story.chronology import Chronology
+from understudy.story.persona import Persona, persona_at
 
 SAMPLES = Samples({"Ines": ["The tide is out."]})
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.chronology import Chronology
-from understudy.dialogue import situation_at
+from understudy.formats import read
 from understudy.metrics.passages import FEWEST_HEARD, NEW_SHARE, LaterPassages, PassageIndex
 from understudy.metrics.registry import MetricContext
-from understudy.persona import Persona, persona_at
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.chronology import Chronology
+from understudy.story.dialogue import situation_at
+from understudy.story.persona import Persona, persona_at
+from understudy.story.storyfile import Story
 
 QUIET = "".join(f"Ines: The tide is out, says number {number}.\nTobias: We wait.\n" for number in range(FEWEST_HEARD))
 STORY = f"""

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.metrics.perplexity import (
-    SetLikelihood,
-    delta_p_by_item,
-    delta_p_of_sets,
-    perplexity,
-    word_units,
-)
+from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item, delta_p_of_sets, perplexity, word_units
 from understudy.metrics.statistics import interval
 
 LOG_PROB = st.floats(-200, -0.01)

@@ -4,6 +4,7 @@ import pytest
 
 import realdata
 from paper_metrics import speaker_probability
+from understudy.formats import read
 from understudy.metrics import (
     Samples,
     Speakers,
@@ -13,7 +14,6 @@ from understudy.metrics import (
     weighted_psprob,
 )
 from understudy.metrics.psprob import drawn_from, told_apart
-from understudy.readers import read
 
 SAID = {
     "Ines": ["The key was on its hook.", "My key, my hook.", "Keys of the harbour.", "Who has the key?"] * 3,

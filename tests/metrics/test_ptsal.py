@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import realdata
 from paper_metrics import term_salience
+from understudy.formats import read
 from understudy.metrics import Samples, ptsal, ptsal_ends
-from understudy.readers import read
 
 WORDS = st.sampled_from(["key", "lamp", "boat", "...", "!"])
 LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(lambda words: " ".join(["key", *words])), min_size=1)

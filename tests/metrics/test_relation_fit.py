@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.dialogue import Situation, situation_at
+from understudy.formats import read
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
-from understudy.persona import Other, Persona
-from understudy.readers import read
-from understudy.story import Moment, Relation
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.persona import Other, Persona
+from understudy.story.types import Moment, Relation
 
 
 def fit_of(situation: Situation) -> LineMetric:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
+from understudy.formats import read
 from understudy.metrics import Samples
-from understudy.readers import read
 
 
 def test_lines_by_character_blank_ones_left_out() -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from languagemodels import tiny_model, words_of
-from understudy.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
-from understudy.dialogue import Situation
+from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.metrics import Samples, uppl
 from understudy.metrics.transformer_lm import TransformerPerplexity
-from understudy.persona import Persona
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

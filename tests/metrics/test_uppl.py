@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from understudy.dialogue import LanguageModel, Situation, Turn
 from understudy.metrics import Samples, uppl
 from understudy.metrics.uppl import PersonaModel
+from understudy.story.dialogue import LanguageModel, Situation, Turn
 
 SAID = {
     "Ines": ["my key is on the hook", "my key is gone", "where is my key", "the key is on the hook"] * 5,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from understudy.formats import read
 from understudy.people.acquaintance import Acquaintance
-from understudy.readers import read
 
 SCRIPT = """# scene 1: The harbour
 Present: Ada Finch, Tom Finch, Bea Moor

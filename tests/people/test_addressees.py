@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timing import growth
+from understudy.formats import read as read_story
 from understudy.people.addressees import AddresseeReader, addressees, story_addressees
 from understudy.people.names import CharacterNames
-from understudy.readers import read as read_story
-from understudy.story import Line, Moment, Scene
+from understudy.story.types import Line, Moment, Scene
 
 CAST = ("Ada", "Bea", "Cas", "Dan")
 NAMES = CharacterNames(dict.fromkeys(CAST, ()))

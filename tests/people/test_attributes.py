@@ -4,7 +4,7 @@ import pytest
 
 from understudy.people.merging import Merged
 from understudy.people.statements import attribute_facts, attribute_of
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from found import found_fact, found_tie
 from understudy.errors import InputError
 from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo
-from understudy.story import Moment, Schema
-from understudy.storyfile.found import Decision, FoundEntry, FoundFile
+from understudy.story.storyfile.found import Decision, FoundEntry, FoundFile
+from understudy.story.types import Moment, Schema
 
 Decide = Callable[[FoundFile, Collection[str]], FoundFile]
 SOURCE = Moment((1, 1, 2))

@@ -9,6 +9,7 @@ import pytest
 
 from found import found_fact, found_tie
 from understudy.errors import InputError
+from understudy.formats import read
 from understudy.people.draft import (
     Finder,
     checkpoint_folder,
@@ -20,10 +21,9 @@ from understudy.people.draft import (
 )
 from understudy.people.found_file import accept, change, reject, write_found
 from understudy.progress import Progress
-from understudy.readers import read
-from understudy.story import Fact, Moment, Relation
-from understudy.storyfile import Story
-from understudy.storyfile.found import line_after
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import line_after
+from understudy.story.types import Fact, Moment, Relation
 
 HOOKS = "I never look at hooks"
 THIEF = "you are a thief"

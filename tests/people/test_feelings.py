@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from understudy.formats import read
 from understudy.people.feelings import AFFECTION, FAMILIARITY, feeling_courses, feelings
-from understudy.readers import read
-from understudy.story import Relation, holding_at
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Relation, holding_at
 
 WARM = ("Thank you, Tom, my dear friend.", "I am so glad you came, Tom.", "I trust you, Tom.")
 COLD = ("Get out, you liar.", "I hate you, you thief.", "You disgust me, Mr. Gray.")

@@ -5,7 +5,7 @@ from collections import Counter
 from understudy.people.kinship import consistent_ties
 from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey
 from understudy.people.tie_weighing import beginning, mass_of, weighed
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 
 def entry(index: int, pattern: str = "name", share: float = 1.0, term: str = "") -> TieEvidence:

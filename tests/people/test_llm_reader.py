@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.backends.scripted import ScriptedBackend
 from understudy.errors import BackendError
+from understudy.formats import read
+from understudy.language.backends.scripted import ScriptedBackend
 from understudy.people.draft import draft
 from understudy.people.llm_reader import LlmReader, scene_parts
 from understudy.progress import ignore_progress
-from understudy.readers import read
-from understudy.story import Fact, Moment, Relation
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Moment, Relation
 
 HOOKS = {"line": "1.1.3", "words": "I never look at hooks"}
 HOBBY = {"who": "Tobias", "attribute": "hobby", "value": "hooks", "confidence": 0.8, "quotes": [HOOKS]}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.people.names import NameIndex, is_generic
-from understudy.story import Character
+from understudy.story.types import Character
 
 INDEX = NameIndex(
     [Character("Nora Vale", ("Nora",)), Character("Mr. Vale"), Character("Will"), Character("Waiter"), Character("Pia")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.people.memory import ChatSource, PeopleMemory, Telling
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 FIRST = ChatSource("Tom", "Tom", "The Brass Key", "Ines", Moment((2, 1)), "first", "2026-05-03T10:00:00.000000Z")
 LATER = replace(FIRST, chat="second", began="2026-05-04T10:00:00.000000Z")

@@ -19,7 +19,7 @@ from understudy.people.mentions import (
     words_of,
 )
 from understudy.people.names import HIDDEN, CharacterNames
-from understudy.story import Scene
+from understudy.story.types import Scene
 
 NAMES = CharacterNames({"Ross": ("Ross",), "Monica": ("Monica",)})
 

@@ -6,7 +6,7 @@ import pytest
 from understudy.people.claims import Claim
 from understudy.people.merging import Found, merged
 from understudy.people.own_words import statement
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 
 def found(sentence: str, scene: int, confidence: float, axis: int, is_chat: bool = True) -> Found:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from understudy.dialogue import Situation, situation_at
 from understudy.errors import StoryError
+from understudy.formats import read
 from understudy.people.memory import PeopleMemory, RememberedChat, remembered_person
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture(scope="module")

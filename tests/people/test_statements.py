@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from understudy.encoding import SentenceEncoder
+from understudy.formats import read
+from understudy.language.encoding import SentenceEncoder
 from understudy.people.claims import SceneSpeech
 from understudy.people.statements import statements, statements_in_talk
-from understudy.readers import read
-from understudy.story import PROFILE, Fact, Moment, holding_at
+from understudy.story.types import PROFILE, Fact, Moment, holding_at
 
 SCRIPT = """\
 [Scene: A kitchen. Ada, Bela and Cas are there.]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from understudy.people.names import NameIndex
 from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, claims, label_claim, may_claim
-from understudy.story import Character
+from understudy.story.types import Character
 
 NAMES = NameIndex([Character(name) for name in ("Nora", "Pavel", "Lida", "Ivo", "Lida's Dad")])
 

@@ -4,7 +4,7 @@ import pytest
 
 from understudy.people.names import NameIndex
 from understudy.people.tie_patterns import ADDRESSEE, SPEAKER, unspaced_claims
-from understudy.story import Character
+from understudy.story.types import Character
 
 CAST = {"ja": ("千夏", "重吉"), "zh": ("小满", "长顺")}
 

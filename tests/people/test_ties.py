@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import realdata
+from understudy.formats import read
 from understudy.people.ties import ties
-from understudy.readers import read
-from understudy.story import Moment, Relation, holding_at
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment, Relation, holding_at
 
 HELLO = "Nora: Morning, Pavel.\n\nPavel: Morning, Nora."
 WEDDING = "Nora: This is my husband Pavel.\n\nPavel: I'm Nora's husband.\n\nNora: Pavel is my husband."

@@ -14,9 +14,9 @@ import pytest
 
 from brasskey import brass_key
 from understudy.agents.scripted import Scripted
-from understudy.databases import Postgres
-from understudy.dialogue import Agent
-from understudy.readers import read
+from understudy.database import Postgres
+from understudy.formats import read
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.database import APPLICATION_ID
@@ -24,8 +24,8 @@ from understudy.server.guard import GuardMiddleware
 from understudy.server.http_server import ConnectionLimits, ListeningSocket, make_server
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
-from understudy.storyfile import Story
-from understudy.utterances import UtteranceStore
+from understudy.story.dialogue import Agent
+from understudy.story.storyfile import Story
 from uploading import read_in_thread
 
 SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from understudy.cards.file import parse_card
+from understudy.formats.cards.file import parse_card
 from understudy.server.context import AppContext
 
 Ask = Callable[..., httpx.Response]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.databases import Database, migrate, open_database
+from understudy.database import Database, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.chats import store
 from understudy.server.database import APPLICATION_ID, ServerDatabase, migrations

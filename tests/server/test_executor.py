@@ -8,12 +8,12 @@ from threading import Event
 
 import pytest
 
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
-from understudy.persona import Persona
 from understudy.server import executor as executor_module
 from understudy.server.executor import AgentExecutor, Repetitions
 from understudy.server.problems import Refused
+from understudy.story.dialogue import Reply, Situation, Turn
+from understudy.story.persona import Persona
 
 NOBODY = Situation(Persona("Nobody"))
 

@@ -6,10 +6,10 @@ import pytest
 
 from masks import HIDDEN, masks
 from understudy.errors import Dead
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before
 from understudy.server.problems import Refused
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pytest
 
 from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
 from understudy.agents import agent_named
+from understudy.formats import read
 from understudy.judging.loading import is_guarded, load_guarded
-from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 from walking import ANY_NUMBER, Answer, walk
 
 MADE_UP = "Nobody Inparticular"

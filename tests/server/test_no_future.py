@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans, plans_with_found
-from understudy.readers import read
-from understudy.spoiler_free import scenes_before
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.spoiler_free import scenes_before
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from walking import Walk, every_template, walk
 
 # Every word in capitals is a canary: its digits are its act and scene, and no response before that may hold it.

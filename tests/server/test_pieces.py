@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.names import ShownNames
 from understudy.server.pieces import ShownPieces, StopSequences
-from understudy.storyfile.name_finder import NameReplacer
+from understudy.story.names import ShownNames
+from understudy.story.storyfile.name_finder import NameReplacer
 
 FALSE = {"Aurel Benedek": "Anton Brenner", "Zita": "Klara"}
 NAMES = ShownNames(FALSE, NameReplacer(FALSE, ["Aurel Benedek Junior"]))

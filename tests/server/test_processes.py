@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from killable import children, server
-from understudy.databases import open_database
+from understudy.database import open_database
 from understudy.server.database import APPLICATION_ID
 from waiting import until
 from waiting_agent import WAITING_AGENT

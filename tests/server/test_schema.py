@@ -14,15 +14,15 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Score
+from understudy.metrics.utterances import APPROVED, Utterance, open_store
 from understudy.server.app import OPERATIONS, make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy, RequestLimits
 from understudy.server.openapi import PARAMETER
 from understudy.server.operations import Operation
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
-from understudy.utterances import APPROVED, Utterance, open_store
+from understudy.story.dialogue import Score
+from understudy.story.storyfile import Story
 
 ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 CALLED = AccessPolicy(host_names=frozenset({"testserver"}))

@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.dialogue import Candidate, Evidence, Reply
-from understudy.documents import reply_document
+from understudy.formats.documents import reply_document
 from understudy.server.schemas import reply_struct
-from understudy.story import Moment
+from understudy.story.dialogue import Candidate, Evidence, Reply
+from understudy.story.types import Moment
 
 MOMENTS = st.none() | st.lists(st.integers(1, 40), min_size=1, max_size=3).map(lambda numbers: Moment(tuple(numbers)))
 EVIDENCE = st.builds(Evidence, st.text(), st.text(), MOMENTS, st.lists(st.text(), max_size=3).map(tuple))

@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from server.conftest import MakeContext, serving
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.server.app import make_app
+from understudy.story.dialogue import Reply, Situation, Turn
 from waiting import until
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from masks import CAST, FALSE, TRUE, masks
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Agent, Candidate, Evidence, Reply, Turn
+from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics
 from understudy.judging.loading import load_guarded
-from understudy.readers import read
 from understudy.server.names import ModelName
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.dialogue import Agent, Candidate, Evidence, Reply, Turn
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture

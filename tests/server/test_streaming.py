@@ -10,12 +10,12 @@ from threading import Barrier
 
 import pytest
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import Reply, Sampling, Situation, Turn
 from understudy.errors import AgentError, BackendError
-from understudy.persona import Persona
 from understudy.server.executor import AgentExecutor
 from understudy.server.problems import Refused
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import Reply, Sampling, Situation, Turn
+from understudy.story.persona import Persona
 from writers import PIECES, Writer
 
 NOBODY = Situation(Persona("Nobody"))

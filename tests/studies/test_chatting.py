@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from studies.studies import items, study
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
+from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.studies.agreement import agreement_of
 from understudy.studies.answers import answers_of
 from understudy.studies.chatting import ChatView, agent_leaves, chat_view, owed_reply, reply_as_agent, say
@@ -281,7 +281,7 @@ def test_afterwards_the_partner_is_rated_blind(store: StudyStore, material: Path
 
 
 def test_chats_are_written_as_records(store: StudyStore, material: Path, tmp_path: Path) -> None:
-    from understudy.readers.chat_records import read_chats
+    from understudy.formats.chat_records import read_chats
 
     one, other = begun(store, material)
     chat_view(store, one), chat_view(store, other)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from chats import chat, volunteers
-from understudy.bench.chats.judged import bench_judged_chats
 from understudy.errors import InputError
 from understudy.metrics.statistics import holm
+from understudy.papers.personachat.judged_chats import bench_judged_chats
 from understudy.studies.correlation import correlate, read_measures, read_people_scores
 from understudy.studies.imports import add_finished, import_volunteers
 from understudy.studies.results import write_results

@@ -9,8 +9,8 @@ import pytest
 
 import realdata
 from understudy.errors import InputError
+from understudy.formats.annotations import read_annotations
 from understudy.guessing.analysis import annotation_agreement
-from understudy.readers.annotations import read_annotations
 from understudy.studies.imports import add_finished, import_tvshowguess, import_volunteers
 from understudy.studies.item import Said
 from understudy.studies.kinds import kind_of

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError
-from understudy.persona import Persona
+from understudy.story.dialogue import Reply, Situation, Turn
+from understudy.story.persona import Persona
 from understudy.studies import replies as module
 from understudy.studies.questions import OWN, AskedQuestion
 from understudy.studies.replies import AgentReplies

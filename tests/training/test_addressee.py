@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
-from understudy.model_folder import read_model
+from understudy.language.model_folder import read_model
 from understudy.people.addressees import AddresseeModel
 from understudy.training import train
 from understudy.training.addressee import novel_lines, novels_in

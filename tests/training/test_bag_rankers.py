@@ -15,10 +15,10 @@ import pytest
 from models import tiny_data
 from people import hearing
 from understudy.agents import agent_named
-from understudy.dialogue import Situation
 from understudy.errors import InputError, MissingExtra
-from understudy.model_folder import read_model
-from understudy.persona import Persona
+from understudy.language.model_folder import read_model
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
 from understudy.training.bag_rankers import BagSettings
 from understudy.training.task import Checkpoint, TrainingTask, checkpoint_folder

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
+from understudy.language.model_folder import read_model
 from understudy.metrics.contradiction import ContradictionModel
-from understudy.model_folder import read_model
 from understudy.training.contradiction import ContradictionSettings, read_pairs, train
 from understudy.training.loop import no_progress
 from understudy.training.task import TrainingTask

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from understudy.encoding.sequences import Context, SequenceFormat, Sequencer
 from understudy.errors import InputError
-from understudy.training.corpus import PAIRS, EncodedExample, Mixing, Sequences, Shown, TokenizedDialogues, read_pairs
+from understudy.language.encoding.sequences import Context, SequenceFormat, Sequencer
+from understudy.training.corpus import (
+    PAIRS,
+    EncodedExample,
+    Mixing,
+    Sequences,
+    Shown,
+    TokenizedDialogues,
+    read_pairs,
+)
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue
 
 FIRST = ProfiledDialogue(

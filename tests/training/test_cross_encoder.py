@@ -16,10 +16,10 @@ from people import hearing
 from understudy.agents import agent_named
 from understudy.agents.cross_encoder import CrossEncoder
 from understudy.agents.fit import build_context
-from understudy.dialogue import Situation
-from understudy.encoding import Context
 from understudy.errors import InputError, MissingExtra
-from understudy.persona import Persona
+from understudy.language.encoding import Context
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.training import cross_encoder, train
 from understudy.training.corpus import Mixing
 from understudy.training.cross_encoder import CrossEncoderSettings

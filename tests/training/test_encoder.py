@@ -17,12 +17,12 @@ from models import TRADES, tiny_base, tiny_data
 from people import hearing
 from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
-from understudy.dialogue import Situation
-from understudy.encoding import Context, SentenceEncoder
 from understudy.errors import InputError, MissingExtra
-from understudy.libraries import import_library
-from understudy.model_folder import write_tensors
-from understudy.persona import Persona
+from understudy.language.encoding import Context, SentenceEncoder
+from understudy.language.libraries import import_library
+from understudy.language.model_folder import write_tensors
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.training import encoder, train
 from understudy.training.bag_rankers import BagSettings
 from understudy.training.corpus import PAIRS, Mixing

@@ -10,9 +10,9 @@ from models import TRADES, tiny_base, tiny_cross_encoder
 from people import hearing
 from realdata import folder
 from understudy.agents import agent_named
-from understudy.dialogue import Situation
 from understudy.errors import InputError
-from understudy.persona import Persona
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.training.cross_encoder import CrossEncoderSettings
 from understudy.training.hpd_dialogues import (
     ALL_PARTS,

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from languagemodels import tiny_model, words_of
-from understudy.backends.transformer import CAUSAL, MASKED, open_transformer
 from understudy.errors import InputError, MissingExtra
-from understudy.model_folder import read_card
-from understudy.persona import persona_at
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.language.backends.transformer import CAUSAL, MASKED, open_transformer
+from understudy.language.model_folder import read_card
+from understudy.story.persona import persona_at
+from understudy.story.storyfile import Story
 from understudy.training import TRAINERS
 from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines
 from understudy.training.task import checkpoint_folder

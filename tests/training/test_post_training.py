@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from models import tiny_base, tiny_data
-from understudy.encoding.encoder import load_tokenizer
 from understudy.errors import InputError
+from understudy.language.encoding.encoder import load_tokenizer
 from understudy.training.corpus import Sequences, Shown, TokenizedDialogues
 from understudy.training.dialogues import dialogues_of, held_back
 from understudy.training.loop import fit, no_progress

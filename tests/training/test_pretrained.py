@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from models import tiny_base
-from understudy.model_folder import read_tensors, write_tensors
+from understudy.language.model_folder import read_tensors, write_tensors
 from understudy.training.pretrained import base_folder, load_base
 
 

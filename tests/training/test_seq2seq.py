@@ -14,10 +14,10 @@ from understudy.agents import agent_named
 from understudy.agents.generative_memory import rarity_weights
 from understudy.agents.lstm_agent import LSTMAgent
 from understudy.agents.word_tokens import SPECIAL
-from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, MissingExtra
-from understudy.model_folder import read_model
-from understudy.persona import Other, Persona
+from understudy.language.model_folder import read_model
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
 from understudy.training import TRAINERS, train
 from understudy.training.chair_examples import ReplyCounts, chairs_of, reply_losses
 from understudy.training.dialogues import CONDITIONS, dialogues_of, questions_of

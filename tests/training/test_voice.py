@@ -9,10 +9,10 @@ import pytest
 
 import speaking
 from understudy.errors import InputError
+from understudy.language.model_folder import read_model
 from understudy.metrics import Samples
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.metrics.voice.model import PARTS, VoiceModel
-from understudy.model_folder import read_model
 from understudy.training.loop import no_progress
 from understudy.training.task import TrainingTask
 from understudy.training.voice import VoiceSettings, train

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.dialogue import Agent, LanguageModel, Ranker
 from understudy.errors import AgentError
 from understudy.registry import Imported, Need, RegistryEntry, import_factory
+from understudy.story.dialogue import Agent, LanguageModel, Ranker
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ def agent_named(spec: str, candidates: Candidates | None = None, encoder: Encode
 
 
 def _model_draws_on_lines(folder: Path) -> bool:
-    from understudy.model_folder import read_agent_name
+    from understudy.language.model_folder import read_agent_name
 
     name = read_agent_name(folder)
     return name not in AGENTS or Need.CANDIDATES in AGENTS[name].needs
 
 
 def _folder_agent(folder: Path, **extra: Candidates) -> Agent:
-    from understudy.model_folder import read_agent_name
+    from understudy.language.model_folder import read_agent_name
 
     name = read_agent_name(folder)
     if name not in AGENTS:

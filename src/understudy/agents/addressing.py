@@ -20,9 +20,9 @@ from understudy.agents.dialogue_context import KnownPeople
 from understudy.agents.passages import plain_line
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
-from understudy.dialogue import Situation
-from understudy.persona import Other, Past
-from understudy.story import Exchange, Moment
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Other, Past
+from understudy.story.types import Exchange, Moment
 from understudy.text import find_name
 
 __all__ = ["Addressing", "gender_of"]

@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 
 from understudy.agents.dialogue_context import said_before
 from understudy.agents.profile_replies import plainly
-from understudy.backends.base_model import find_base
-from understudy.backends.causal_lm import PromptedReplies, reply_log_probs, write_greedily
-from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, read_card, read_tensors
-from understudy.wording import tie_sentence
+from understudy.language.backends.base_model import find_base
+from understudy.language.backends.causal_lm import PromptedReplies, reply_log_probs, write_greedily
+from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.model_folder import ModelFolder, read_card, read_tensors
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.wording import tie_sentence
 
 __all__ = [
     "ADAPTER",
@@ -122,7 +122,7 @@ def load_transformer(folder: Path, card: dict[str, Any], device: str = "auto") -
     if not (folder / ADAPTER).is_file():
         model = open_transformer(folder, device)
     else:
-        from understudy.backends.lora import merge_adapters
+        from understudy.language.backends.lora import merge_adapters
 
         base = card.get("base")
         model = open_transformer(find_base(base if isinstance(base, dict) else {}, folder), device, folder)

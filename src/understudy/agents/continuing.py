@@ -13,9 +13,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
 from understudy.agents.passages import plain_line
-from understudy.dialogue import Evidence, Reply, Turn
-from understudy.persona import Persona
-from understudy.story import Line
+from understudy.story.dialogue import Evidence, Reply, Turn
+from understudy.story.persona import Persona
+from understudy.story.types import Line
 from understudy.text import fold, sentences
 
 __all__ = ["continued", "continuing", "is_mid_sentence", "joint", "rest_of", "rests", "split_begun"]

@@ -32,12 +32,12 @@ from understudy.agents.dialogue_context import said_before
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context
-from understudy.encoding.encoder import MAX_WEIGHT, load_session, load_tokenizer, parse_sequence_format
-from understudy.encoding.sequences import Sequencer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, is_number, read_card, read_tensors
+from understudy.language.encoding import Context
+from understudy.language.encoding.encoder import MAX_WEIGHT, load_session, load_tokenizer, parse_sequence_format
+from understudy.language.encoding.sequences import Sequencer
+from understudy.language.model_folder import ModelFolder, is_number, read_card, read_tensors
+from understudy.story.dialogue import Situation, Turn
 
 __all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "PairScorer"]
 

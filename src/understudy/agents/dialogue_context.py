@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Situation, Turn
-from understudy.macros import fill_macros
-from understudy.persona import Other, Persona
-from understudy.story import Relation
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.macros import fill_macros
+from understudy.story.persona import Other, Persona
+from understudy.story.types import Relation
+from understudy.story.wording import speaker_words
 from understudy.text import fold, sentences, stop_words, words
-from understudy.wording import speaker_words
 
 __all__ = [
     "KnownPeople",

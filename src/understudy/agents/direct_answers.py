@@ -22,14 +22,14 @@ from functools import cache
 from importlib.resources import files
 
 from understudy.agents.dialogue_context import KnownPeople
+from understudy.agents.prompting import introduced_name, introductions
 from understudy.agents.word_tokens import roots
-from understudy.dialogue import Draft, Evidence, Situation
-from understudy.persona import Other, Persona, Told
-from understudy.prompting import introduced_name, introductions
-from understudy.story import Relation
-from understudy.storyfile.name_finder import TITLES
+from understudy.story.dialogue import Draft, Evidence, Situation
+from understudy.story.persona import Other, Persona, Told
+from understudy.story.storyfile.name_finder import TITLES
+from understudy.story.types import Relation
+from understudy.story.wording import tie_sentence
 from understudy.text import fold, sentences
-from understudy.wording import tie_sentence
 
 __all__ = [
     "KNOWS",

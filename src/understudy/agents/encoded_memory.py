@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.pools import Candidates, KeyedCache, key_of
-from understudy.dialogue import Situation
-from understudy.encoding import Encoder, Floats, TextVectors
-from understudy.encoding.background import AT_ONCE
-from understudy.lexical import TfIdf
-from understudy.persona import Past
-from understudy.story import Exchange, Line, Moment
+from understudy.language.encoding import Encoder, Floats, TextVectors
+from understudy.language.encoding.background import AT_ONCE
+from understudy.language.lexical import TfIdf
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Past
+from understudy.story.types import Exchange, Line, Moment
 
 __all__ = ["EncodedExchanges", "EncodedMemories", "EncodedMemory"]
 

@@ -45,11 +45,11 @@ from understudy.agents.fit import CachedEncoder, Fit, Hubness, SharedWords, buil
 from understudy.agents.pools import Candidates, own_past, said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
-from understudy.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
-from understudy.encoding.encoder import read_encoder_card
-from understudy.story import Moment
-from understudy.wording import plain_lines, tie_sentence
+from understudy.language.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
+from understudy.language.encoding.encoder import read_encoder_card
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.types import Moment
+from understudy.story.wording import plain_lines, tie_sentence
 
 __all__ = ["READ", "SHOWN", "EncoderAgent", "Question", "ReplyOption", "memory_evidence", "unsaid"]
 

@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.profile_replies import ties_to_faced
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import Context, Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Context, Encoder, Floats, SentenceEncoder
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.wording import tie_sentence
 from understudy.text import fold
-from understudy.wording import tie_sentence
 
 __all__ = [
     "MAX_PROFILE",

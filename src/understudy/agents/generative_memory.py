@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.lstm_agent import LONGEST, LSTMAgent, ModelInput
 from understudy.agents.word_tokens import TokenVocabulary
-from understudy.dialogue import Situation, Turn
+from understudy.story.dialogue import Situation, Turn
 
 __all__ = ["GenerativeMemory", "rarity_weights"]
 

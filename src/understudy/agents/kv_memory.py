@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from understudy.agents.bag_ranker import Hop, Query, Question, unit
 from understudy.agents.profile_memory import ProfileMemory
-from understudy.dialogue import Situation, Turn
-from understudy.lexical import Floats
-from understudy.model_folder import ModelFolder
+from understudy.language.lexical import Floats
+from understudy.language.model_folder import ModelFolder
+from understudy.story.dialogue import Situation, Turn
 
 __all__ = ["KeyValueMemory"]
 

@@ -33,10 +33,10 @@ from understudy.agents.lstm import (
     step,
 )
 from understudy.agents.word_tokens import END, SPECIAL, START, TokenVocabulary
-from understudy.backends.batching import length_batches
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.errors import MissingExtra
-from understudy.model_folder import ModelFolder, read_model
+from understudy.language.backends.batching import length_batches
+from understudy.language.model_folder import ModelFolder, read_model
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.text import fold
 
 if TYPE_CHECKING:

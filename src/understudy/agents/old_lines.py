@@ -45,13 +45,12 @@ from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.word_tokens import roots
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
-from understudy.lexical import TfIdf
-from understudy.persona import Other, Persona
-from understudy.story import Line, Relation
-from understudy.text import find_name, fold, name_pattern, sentences, words
-from understudy.wording import (
+from understudy.language.lexical import TfIdf
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
+from understudy.story.persona import Other, Persona
+from understudy.story.types import Line, Relation
+from understudy.story.wording import (
     alias_sentence,
     name_sentence,
     nickname_sentence,
@@ -60,6 +59,7 @@ from understudy.wording import (
     tie_sentence,
     tie_to_faced,
 )
+from understudy.text import find_name, fold, name_pattern, sentences, words
 
 __all__ = ["DIRECT", "OldLines", "RecalledDraft"]
 

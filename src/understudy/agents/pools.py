@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.dialogue import Candidate, Evidence, Reply, Situation
-from understudy.lexical import Floats, TfIdf
-from understudy.persona import Persona
-from understudy.story import Exchange, Moment
+from understudy.language.lexical import Floats, TfIdf
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
+from understudy.story.persona import Persona
+from understudy.story.types import Exchange, Moment
 
 __all__ = [
     "Candidates",

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.agents.bag_ranker import BagRanker, Hop, Query, attention, message_of, unit
-from understudy.dialogue import Situation, Turn
-from understudy.lexical import Floats
-from understudy.model_folder import ModelFolder
+from understudy.language.lexical import Floats
+from understudy.language.model_folder import ModelFolder
+from understudy.story.dialogue import Situation, Turn
 
 __all__ = ["ProfileMemory"]
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import content
-from understudy.dialogue import Candidate, Evidence, Reply, Situation
-from understudy.lexical import TfIdf
-from understudy.story import Relation
+from understudy.language.lexical import TfIdf
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
+from understudy.story.types import Relation
+from understudy.story.wording import plain_lines, speaker_words, tie_sentence
 from understudy.text import words
-from understudy.wording import plain_lines, speaker_words, tie_sentence
 
 __all__ = ["from_profile", "plainly", "ties_to_faced"]
 

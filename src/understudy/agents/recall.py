@@ -28,14 +28,14 @@ from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, Enc
 from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
 from understudy.agents.pools import KeyedCache, key_of
+from understudy.agents.prompting import PastExchange, PastLine, Recalled
 from understudy.agents.relevance import RelevanceFeatures, TermRarity, bears, bears_by_words
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import BACKGROUND, Floats
-from understudy.persona import Told
-from understudy.prompting import PastExchange, PastLine, Recalled
-from understudy.story import Exchange, Line, Moment
+from understudy.language.encoding import BACKGROUND, Floats
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Told
+from understudy.story.types import Exchange, Line, Moment
+from understudy.story.wording import speaker_words, tie_sentence
 from understudy.text import words
-from understudy.wording import speaker_words, tie_sentence
 
 __all__ = ["Recall"]
 

@@ -18,11 +18,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from understudy.agents.passages import plain_line
-from understudy.dialogue import Situation, Turn, situation_at
 from understudy.errors import InputError, StoryError
-from understudy.persona import false_names
-from understudy.story import Line, Moment, Scene
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation, Turn, situation_at
+from understudy.story.persona import false_names
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Scene
 
 __all__ = ["MAIN", "ReplyLine", "StoryQuestion", "characters_asked", "question_at", "reply_lines", "sampled"]
 

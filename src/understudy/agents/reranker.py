@@ -29,13 +29,13 @@ from understudy.agents.dialogue_context import said_before
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.pools import Candidates, own_past
 from understudy.agents.profile_replies import ties_to_faced
-from understudy.backends.base_model import find_base
-from understudy.backends.causal_lm import PromptedReplies, reply_states
-from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
-from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, MissingExtra
-from understudy.model_folder import ModelFolder, Tensors, read_card, read_tensors
-from understudy.wording import tie_sentence
+from understudy.language.backends.base_model import find_base
+from understudy.language.backends.causal_lm import PromptedReplies, reply_states
+from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.wording import tie_sentence
 
 __all__ = [
     "ADAPTER",
@@ -157,7 +157,7 @@ def _adapted(folder: Path, card: dict[str, Any], tensors: Tensors, device: str) 
         raise InputError(f"is an adapter for a {model.kind} model, where a causal one belongs", folder)
     import torch
 
-    from understudy.backends.lora import merge_adapters
+    from understudy.language.backends.lora import merge_adapters
 
     matrices = unpack_matrices({name: tensor for name, tensor in tensors.items() if name not in HEAD})
     merge_adapters(model.network, matrices, ModelFolder(card, {}, folder).number("settings", "scale", low=0))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.errors import AgentError
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 
 __all__ = ["Scripted"]
 

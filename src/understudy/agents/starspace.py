@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.agents.bag_ranker import BagRanker, Query, attention, message_of, unit
-from understudy.dialogue import Situation, Turn
+from understudy.story.dialogue import Situation, Turn
 
 __all__ = ["Starspace"]
 

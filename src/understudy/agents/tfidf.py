@@ -25,10 +25,10 @@ from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import content, heard_words, last_heard, light_words, own_names, said_before
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
 from understudy.agents.profile_replies import from_profile, plainly, ties_to_faced
-from understudy.dialogue import Evidence, Reply, Situation, Turn
-from understudy.lexical import Floats, TfIdf
+from understudy.language.lexical import Floats, TfIdf
+from understudy.story.dialogue import Evidence, Reply, Situation, Turn
+from understudy.story.wording import tie_sentence
 from understudy.text import words
-from understudy.wording import tie_sentence
 
 __all__ = ["TfIdfAgent"]
 

@@ -22,13 +22,16 @@ from understudy.agents.dialogue_context import last_heard, repeats, said_before,
 from understudy.agents.direct_answers import tells_unasked, told_evidence
 from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
+from understudy.agents.prompting import BUDGET, Prompt, build_prompt, introduced_name
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
-from understudy.backends import Backend, Completion
-from understudy.backends.backend import ScoringBackend
-from understudy.cancellation import Cancellation
-from understudy.cards import fill_macros, keys_named
-from understudy.dialogue import (
+from understudy.errors import AgentError, InputError
+from understudy.formats.cards import fill_macros, keys_named
+from understudy.language.backends import Backend, Completion
+from understudy.language.backends.backend import ScoringBackend
+from understudy.registry import Imported
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
     Candidate,
@@ -41,9 +44,6 @@ from understudy.dialogue import (
     Turn,
     Usage,
 )
-from understudy.errors import AgentError, InputError
-from understudy.prompting import BUDGET, Prompt, build_prompt, introduced_name
-from understudy.registry import Imported
 
 __all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
 
@@ -333,19 +333,19 @@ def shipped_writer() -> Path:
 
 def llm_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a model of the OpenAI-compatible server that is set up; by default with the model set up for it."""
-    return WriterAgent(backend or Imported("understudy.backends", "open_llm")(model), recall)
+    return WriterAgent(backend or Imported("understudy.language.backends", "open_llm")(model), recall)
 
 
 def batch_agent(folder: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with the default model, asked through files of requests and answers in a folder."""
     if backend is None and folder is None:
         raise AgentError("say where its files are to lie: batch:FOLDER")
-    return WriterAgent(backend or Imported("understudy.backends", "open_batch")(folder), recall)
+    return WriterAgent(backend or Imported("understudy.language.backends", "open_batch")(folder), recall)
 
 
 def local_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a GGUF model in this process: a path, a name of `understudy models`, or hub:OWNER/REPO/FILE."""
-    opened: Backend = backend or Imported("understudy.backends", "open_local")(model or BASE_MODEL)
+    opened: Backend = backend or Imported("understudy.language.backends", "open_local")(model or BASE_MODEL)
     writer = ScoringWriterAgent if isinstance(opened, ScoringBackend) else WriterAgent
     return writer(opened, recall)
 
@@ -357,6 +357,8 @@ def writer_agent(
     folder = model or shipped_writer()
     if not (folder / ADAPTER).is_file():
         raise InputError(f"has no {ADAPTER}: train the model again, or fetch it again", folder)
-    opened: Backend = backend or Imported("understudy.backends", "open_local")(BASE_MODEL, adapter=folder / ADAPTER)
+    opened: Backend = backend or Imported("understudy.language.backends", "open_local")(
+        BASE_MODEL, adapter=folder / ADAPTER
+    )
     writer = ScoringWriterAgent if isinstance(opened, ScoringBackend) else WriterAgent
     return writer(opened, recall, style="compact")

@@ -27,18 +27,18 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at
 from understudy.errors import InputError, StoryError
 from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
+from understudy.metrics.utterances import APPROVED
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Line, Moment, Scene, holding_at
-from understudy.storyfile import Story
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Scene, holding_at
+from understudy.story.wording import about_other
 from understudy.text import tokenizer
-from understudy.utterances import APPROVED
-from understudy.wording import about_other
 
 __all__ = [
     "HOSTILE",

@@ -25,19 +25,19 @@ from understudy.agents.old_lines import OldLines
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.guard import GuardingAgent
 from understudy.bench.items import Items, manifest_of, write_items
-from understudy.dialogue import Draft, Situation, Turn, situation_at
 from understudy.errors import InputError, UnderstudyError
+from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.loading import BEST_OF
+from understudy.language.backends.scripted import ScriptedBackend
 from understudy.metrics.statistics import wilson
-from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
-from understudy.readers import embedded, read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
+from understudy.story.persona import Other, Persona
+from understudy.story.storyfile import Story
 from understudy.text import did_you_mean
 
 __all__ = ["CAPABLE", "DraftedReply", "bench_replies", "read_replies"]

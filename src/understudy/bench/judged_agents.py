@@ -21,13 +21,13 @@ import numpy as np
 
 from understudy.agents import AGENTS, agent_named
 from understudy.bench.items import sha256
-from understudy.dialogue import Agent, BatchLanguageModel, Example, LanguageModel, Ranker, Situation, Turn
 from understudy.errors import AgentError, MissingAnswer
-from understudy.lexical import TfIdf
+from understudy.formats.personachat import examples
+from understudy.language.lexical import TfIdf
 from understudy.metrics.overlap import unigram_f1
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Agent, BatchLanguageModel, Example, LanguageModel, Ranker, Situation, Turn
 
 __all__ = [
     "BY_REPLY",

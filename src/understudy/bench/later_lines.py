@@ -26,18 +26,18 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.items import manifest_of
-from understudy.chronology import Chronology, PersonaKnowledge
 from understudy.errors import Dead, InputError, Unborn
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_psprob
 from understudy.metrics.knowing import find_anachronisms
 from understudy.metrics.passages import LaterPassages, PassageIndex
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
 from understudy.metrics.voice import ENOUGH_LINES, HEARD_FROM, voice
-from understudy.persona import Persona, persona_at
-from understudy.spoiler_free import scenes_before
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.chronology import Chronology, PersonaKnowledge
+from understudy.story.persona import Persona, persona_at
+from understudy.story.spoiler_free import scenes_before
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from understudy.text import stop_words
 
 __all__ = ["bench_later_lines"]

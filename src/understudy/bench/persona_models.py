@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
-from understudy.lexical.rows import Reals
+from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import CARD
 from understudy.metrics.transformer_lm import perplexity
-from understudy.model_folder import CARD
 from understudy.text import guess_language
 from understudy.training.loop import Progress, no_progress
 from understudy.training.persona_lm import (

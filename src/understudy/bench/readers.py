@@ -27,11 +27,11 @@ from rapidfuzz import fuzz, process
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.readers import reader_of, speeches, transcript
-from understudy.readers.directions import BRACKETED
-from understudy.readers.events import Event, Heading, Reader, SceneStart, Speech, Unread
-from understudy.readers.source import SourceFile
-from understudy.readers.tvshowguess import folder_of
+from understudy.formats import reader_of, speeches, transcript
+from understudy.formats.tvshowguess import folder_of
+from understudy.sources.directions import BRACKETED
+from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
+from understudy.sources.source import SourceFile
 
 __all__ = ["FUZZY", "Episode", "Said", "aligned", "bench_readers", "common_starts", "who", "words"]
 

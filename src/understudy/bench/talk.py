@@ -22,12 +22,21 @@ from typing import Any
 
 from understudy.bench.items import Items, groups_of, manifest_of, write_items
 from understudy.bench.judged_agents import MissingAnswers
-from understudy.dialogue import USER_NAME, Agent, Reply, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.errors import AgentError, InputError
+from understudy.formats.probes import Probe
 from understudy.metrics.statistics import RESAMPLES, interval, wilson
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.probes import Probe
-from understudy.storyfile import Story
+from understudy.story.dialogue import (
+    USER_NAME,
+    Agent,
+    Reply,
+    Sampling,
+    Situation,
+    StreamingAgent,
+    Turn,
+    situation_at,
+)
+from understudy.story.storyfile import Story
 
 __all__ = ["ProbeResult", "TimedAnswer", "ask", "bench_talk"]
 

@@ -89,7 +89,7 @@ class Commands(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except MissingAnswer as error:
-            from understudy.backends.batch_files import write_requests
+            from understudy.language.backends.batch_files import write_requests
 
             click.echo(clean(write_requests(error.requests)), err=True)
             ctx.exit(1)

@@ -127,7 +127,7 @@ def personachat(
         understudy bench personachat --data pc/ --agents my-model --cache kept
         understudy bench personachat --data pc/ --agents llm --limit 200
     """
-    from understudy.bench.personachat.bench import bench_personachat
+    from understudy.papers.personachat.bench import bench_personachat
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -172,7 +172,7 @@ def profiles(
         understudy bench profiles --data data/personachat
         understudy bench profiles --data data/personachat --chats chats.jsonl
     """
-    from understudy.bench.personachat.profiles import bench_profiles
+    from understudy.papers.personachat.profiles import bench_profiles
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -205,7 +205,7 @@ def consistency(
     Example:
         understudy bench consistency --data data/dnli
     """
-    from understudy.bench.personachat.consistency import bench_consistency
+    from understudy.papers.personachat.consistency import bench_consistency
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -271,7 +271,7 @@ def voice(
         return
     if data is None:
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
-    from understudy.bench.voice import bench_voice
+    from understudy.papers.utterance_metrics.bench import bench_voice
 
     with ExitStack() as stack:
         tuning = None
@@ -303,7 +303,7 @@ def overlap(
     Example:
         understudy bench overlap --data data/personachat
     """
-    from understudy.bench.personachat.overlap import bench_overlap
+    from understudy.papers.personachat.overlap import bench_overlap
 
     places_checked(output, report)
     with watching() as watch:
@@ -359,7 +359,7 @@ def guess_bench(
     """
     if together and not models:
         raise click.UsageError("--together weights the models named: name two or more with --models")
-    from understudy.bench.guess.bench import MODELS, bench_guess
+    from understudy.papers.tvshowguess.bench import MODELS, bench_guess
 
     places_checked(items, output, report)
     with watching() as watch:
@@ -387,8 +387,8 @@ def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json:
         understudy bench agreement friends.tsv friends-again.tsv
     """
     from understudy.bench.items import manifest_of
+    from understudy.formats.annotations import read_annotations
     from understudy.guessing.analysis import annotation_agreement
-    from understudy.readers.annotations import read_annotations
 
     places_checked(output)
     rows = annotation_agreement(read_annotations(ours), read_annotations(theirs), seed)
@@ -414,7 +414,7 @@ def deliver(
     if output is not None:
         output.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
     if report is not None:
-        from understudy.report import html_report
+        from understudy.bench.report import html_report
 
         report.write_text(html_report(document, title), encoding="utf-8")
     if as_json:

@@ -47,7 +47,7 @@ def judged_chats(
         understudy bench judged-chats --data data/personachat --report out.html
         understudy bench judged-chats --data data/personachat --model SmolLM2/
     """
-    from understudy.bench.chats.judged import bench_judged_chats, open_language_model
+    from understudy.papers.personachat.judged_chats import bench_judged_chats, open_language_model
 
     places_checked(items, output, report)
     language_model = None if model is None else open_language_model(model)

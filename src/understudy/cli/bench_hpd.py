@@ -8,14 +8,7 @@ from typing import Any
 
 import click
 
-from understudy.cli.bench import (
-    deliver,
-    items_option,
-    limit_option,
-    output_option,
-    places_checked,
-    report_option,
-)
+from understudy.cli.bench import deliver, items_option, limit_option, output_option, places_checked, report_option
 from understudy.cli.bench_tables import RIGHT, p_value
 from understudy.cli.options import json_option, listed, seed_option
 from understudy.cli.progress import watching
@@ -80,8 +73,8 @@ def hpd(
         understudy bench hpd --data hpd/ --agents my-model --generation
         understudy bench hpd --data reviewed.json
     """
-    from understudy.bench.hpd.bench import AGENTS, bench_hpd
-    from understudy.bench.hpd.sessions import GIVEN
+    from understudy.papers.hpd.bench import AGENTS, bench_hpd
+    from understudy.papers.hpd.sessions import GIVEN
 
     places_checked(items, output, report)
     with watching() as watch:

@@ -25,11 +25,11 @@ from understudy.cli.options import (
 from understudy.cli.progress import watching
 from understudy.cli.show import Column, clean, heading, indented, print_table, screen, voice
 from understudy.errors import AgentError, InputError
-from understudy.readers import embedded, sources_of
-from understudy.readers.probes import Probe, read_probes
-from understudy.readers.story_folder import PROBES
+from understudy.formats import embedded, sources_of
+from understudy.formats.probes import Probe, read_probes
+from understudy.formats.story_folder import PROBES
 from understudy.registry import import_factory
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
     from understudy.bench.guard import GuardingAgent, Judge

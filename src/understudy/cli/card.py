@@ -7,16 +7,6 @@ from pathlib import Path
 
 import click
 
-from understudy.cards import (
-    Card,
-    card_from_text,
-    is_charx,
-    missing_assets,
-    read_assets,
-    read_card,
-    read_charx,
-    write_card,
-)
 from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
@@ -28,9 +18,19 @@ from understudy.cli.options import (
     story_argument,
 )
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short
-from understudy.dialogue import situation_at
-from understudy.export import card_at
-from understudy.readers import EMBEDDED
+from understudy.formats import EMBEDDED
+from understudy.formats.cards import (
+    Card,
+    card_from_text,
+    is_charx,
+    missing_assets,
+    read_assets,
+    read_card,
+    read_charx,
+    write_card,
+)
+from understudy.formats.export import card_at
+from understudy.story.dialogue import situation_at
 
 __all__ = ["card"]
 

@@ -11,10 +11,10 @@ from rich.text import Text
 from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing
 from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, spoken, table
-from understudy.documents import cast_document, scene_document
-from understudy.spoiler_free import scenes_before
-from understudy.story import Scene
-from understudy.storyfile import CastMember, Story
+from understudy.formats.documents import cast_document, scene_document
+from understudy.story.spoiler_free import scenes_before
+from understudy.story.storyfile import CastMember, Story
+from understudy.story.types import Scene
 
 __all__ = ["cast", "cast_table", "scenes"]
 

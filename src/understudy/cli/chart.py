@@ -20,9 +20,9 @@ from itertools import pairwise
 from rich.text import Text
 
 from understudy.cli.show import Screen, clean, heading, indented
-from understudy.persona import Persona
-from understudy.spoiler_free import Course
-from understudy.story import Moment
+from understudy.story.persona import Persona
+from understudy.story.spoiler_free import Course
+from understudy.story.types import Moment
 
 __all__ = ["Point", "line_chart", "print_affection"]
 

@@ -15,7 +15,6 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.agents import draws_on_lines
-from understudy.cards import greetings_for
 from understudy.cli.conversation import Conversation
 from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
@@ -34,18 +33,13 @@ from understudy.cli.options import (
 )
 from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
-from understudy.dialogue import (
-    NOT_KNOWN_YET,
-    Candidate,
-    Evidence,
-    Reply,
-    StreamingAgent,
-)
-from understudy.documents import reply_document
 from understudy.errors import MissingAnswer, StoryError, UnderstudyError
+from understudy.formats.cards import greetings_for
+from understudy.formats.documents import reply_document
 from understudy.people.memory import RememberedChat, open_memory, remembered_person
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import NOT_KNOWN_YET, Candidate, Evidence, Reply, StreamingAgent
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["ChatPrompt", "chat", "print_why"]
 

@@ -22,15 +22,15 @@ from understudy.errors import InputError
 from understudy.registry import Imported
 
 if TYPE_CHECKING:
-    from understudy.backends import Backend
     from understudy.bench.check.running import CheckRepeat, CheckResult
+    from understudy.language.backends import Backend
 
 __all__ = ["check", "junit_xml"]
 
 KEY, OPENAI_KEY = "UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"
 FILE = click.Path(path_type=Path, dir_okay=False)
 SHOWN = 3  # failing conversations of a test that are shown
-OPEN_BACKEND = Imported("understudy.backends.openai_api", "OpenAIBackend")  # HTTP and TLS are slow to import
+OPEN_BACKEND = Imported("understudy.language.backends.openai_api", "OpenAIBackend")  # HTTP and TLS are slow to import
 
 
 @click.command(short_help="Persona tests for a bot, over the OpenAI API.")
@@ -114,7 +114,7 @@ def _write_example(path: Path, force: bool) -> None:
 
 
 def _backends(url: str, key: str | None, timeout_s: float, retries: int) -> Callable[[str], Backend]:
-    from understudy.backends.settings import LLMSettings
+    from understudy.language.backends.settings import LLMSettings
 
     def backend_for(model: str) -> Backend:
         settings = LLMSettings(name=model, url=url, model=model, key=key, timeout_s=timeout_s, retries=retries)

@@ -17,7 +17,7 @@ from understudy.errors import InputError, UnderstudyError
 if TYPE_CHECKING:
     from understudy.people.continuity import Continuity, Fault
     from understudy.people.continuity.dismissals import Dismissals
-    from understudy.storyfile import Story
+    from understudy.story.storyfile import Story
 
 __all__ = ["continuity"]
 
@@ -86,9 +86,9 @@ def continuity(
 
 def _dismissals_file(story: str) -> Path:
     """Beside the story; for one that comes with the program, in the user's data folder."""
+    from understudy.formats import EMBEDDED
     from understudy.people.continuity.dismissals import FILE, dismissals_path
-    from understudy.readers import EMBEDDED
-    from understudy.user_folders import data_folder
+    from understudy.story.user_folders import data_folder
 
     return data_folder() / f"{story}.{FILE}" if story in EMBEDDED else dismissals_path(Path(story))
 
@@ -104,8 +104,8 @@ def _decide(found: Continuity, dismissals: Dismissals, dismiss: Sequence[str], r
 
 
 def _selected(story: Story, faults: Iterable[Fault], at: str | None, who: str | None, least: float) -> list[Fault]:
-    from understudy.names import character_at
-    from understudy.story import Moment
+    from understudy.story.names import character_at
+    from understudy.story.types import Moment
 
     moment = None if at is None else story.moment(at)
     name = None if who is None else character_at(story, who, Moment.end()).name

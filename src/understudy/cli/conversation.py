@@ -18,9 +18,11 @@ from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from understudy.cancellation import Cancellation
-from understudy.cards.document import greeting_number
-from understudy.dialogue import (
+from understudy.errors import InputError, StoryError
+from understudy.formats.cards.document import greeting_number
+from understudy.people.memory import RememberedChat, remembered_person
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
     Agent,
@@ -31,10 +33,8 @@ from understudy.dialogue import (
     mark_found,
     situation_at,
 )
-from understudy.errors import InputError, StoryError
-from understudy.people.memory import RememberedChat, remembered_person
-from understudy.story import LoreEntry, Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import LoreEntry, Moment
 
 if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer

@@ -19,13 +19,13 @@ from understudy.cli.chart import print_affection
 from understudy.cli.chat import print_why
 from understudy.cli.options import DEFAULT_AGENT, json_option, load_reply_agent
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
-from understudy.dialogue import USER_NAME, Agent, Reply, Situation, Turn, situation_at
-from understudy.documents import cast_document, line_document, reply_document
-from understudy.persona import Persona, persona_at
-from understudy.readers import probes_of, read
-from understudy.readers.probes import Probe
-from understudy.spoiler_free import Course, courses_so_far
-from understudy.story import Line, Moment, Scene
+from understudy.formats import probes_of, read
+from understudy.formats.documents import cast_document, line_document, reply_document
+from understudy.formats.probes import Probe
+from understudy.story.dialogue import USER_NAME, Agent, Reply, Situation, Turn, situation_at
+from understudy.story.persona import Persona, persona_at
+from understudy.story.spoiler_free import Course, courses_so_far
+from understudy.story.types import Line, Moment, Scene
 
 __all__ = ["Answer", "Route", "Secret", "Tour", "Unknown", "demo"]
 

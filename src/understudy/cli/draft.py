@@ -12,12 +12,12 @@ from understudy.cli.options import json_option, story_argument
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, clean, print_json, print_table, screen, short
 from understudy.errors import InputError
+from understudy.formats import embedded
+from understudy.formats.story_folder import CAST
 from understudy.people import draft as drafting
 from understudy.people.draft import StoryDraft, read_draft
-from understudy.readers import embedded
-from understudy.readers.story_folder import CAST
-from understudy.story import Fact, Relation
-from understudy.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.types import Fact, Relation
 
 if TYPE_CHECKING:
     from understudy.people.llm_reader import LlmReader
@@ -93,7 +93,7 @@ def find(story: str, use_llm: bool, model: str | None, fresh: bool, as_json: boo
 
 
 def _llm_reader(model: str | None, fresh: bool) -> LlmReader:
-    from understudy.backends import open_llm
+    from understudy.language.backends import open_llm
     from understudy.people.llm_reader import LlmReader
 
     return LlmReader(open_llm(model), fresh)

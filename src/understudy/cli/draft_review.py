@@ -15,9 +15,9 @@ from understudy.cli.show import Column, Screen, clean, indented, print_json, pri
 from understudy.errors import InputError
 from understudy.people.draft import StoryDraft, read_draft
 from understudy.people.found_file import accept, change, entry_of, reject, undecided_of_kind, undo, write_found
-from understudy.storyfile import Story
-from understudy.storyfile.found import FoundFile
-from understudy.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import FoundFile
+from understudy.story.storyfile.overlay import PlacedEntry
 
 __all__ = ["review"]
 

@@ -15,7 +15,8 @@ from understudy.cli.options import annotated_option, existing_refused, force_opt
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
 from understudy.errors import InputError
-from understudy.export import (
+from understudy.formats import read, sources_of
+from understudy.formats.export import (
     Addressees,
     export_convokit,
     export_folder,
@@ -28,10 +29,9 @@ from understudy.export import (
     export_sharegpt,
     export_sillytavern,
 )
-from understudy.readers import read, sources_of
-from understudy.readers.source import SourceFile
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["export"]
 
@@ -136,7 +136,7 @@ def _source_texts(story: Story, name: str, texts: tuple[Path, ...]) -> dict[str,
 
 def _write_positions(story: Story, output: Path, sources: Mapping[str, Path]) -> int:
     """Positions are true of one text only: what was written is read with it before it is let go."""
-    from understudy.readers.positions import digest_of
+    from understudy.formats.positions import digest_of
 
     forms = {file.name: file.format for file in story.files()}
     digests = {name: digest_of(SourceFile(path), forms[name]) for name, path in sources.items()}

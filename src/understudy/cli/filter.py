@@ -23,17 +23,17 @@ from understudy.cli.options import (
 from understudy.cli.progress import working
 from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
 from understudy.cli.utterances import store_option
-from understudy.dialogue import situation_at
 from understudy.errors import InputError
+from understudy.story.dialogue import situation_at
 
 if TYPE_CHECKING:
+    from understudy.bench.report.bound import BoundPlot, Figure
     from understudy.judging import Curve, Rule
     from understudy.judging.rules import Point
     from understudy.judging.run import Outcome
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
     from understudy.metrics.statistics import Interval
-    from understudy.report.bound import BoundPlot, Figure
 
 __all__ = ["filter_"]
 
@@ -111,9 +111,9 @@ def filter_(
     from understudy.judging.run import FilterJob, filter_lines
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
-    from understudy.scoring.engine import line_metrics
-    from understudy.scoring.inputs import pieces
-    from understudy.utterances import open_store
+    from understudy.metrics.scoring.engine import line_metrics
+    from understudy.metrics.scoring.inputs import pieces
+    from understudy.metrics.utterances import open_store
 
     column = text_column(columns)
     parsed = [Rule.parse(rule) for rule in dict.fromkeys((*([RECOMMENDED] if guards else []), *rules))]
@@ -197,7 +197,7 @@ def _values(metric: LineMetric, texts: list[str]) -> list[float | None]:
 
 def _first_lines(file: Path, column: str | None) -> list[str]:
     """The first lines of a file; a pipe cannot be read twice."""
-    from understudy.scoring.inputs import pieces
+    from understudy.metrics.scoring.inputs import pieces
 
     if str(file) == "-":
         raise InputError("stdin cannot be read twice: write the lines to a file to find a bound by --keep")
@@ -232,7 +232,7 @@ def _show_curve(curve: Curve, chosen: Point, labelled: Path, plot: Path | None) 
             indented(f"{name} {share.value:.2f} (95%: {share.low:.2f} to {share.high:.2f}) with {curve.rule(chosen)}")
         )
     if plot is not None:
-        from understudy.report.bound import bound_page
+        from understudy.bench.report.bound import bound_page
 
         figures = [
             (point.bound, (_with_interval(point.precision), _with_interval(point.recall), (point.kept, None)))
@@ -254,7 +254,7 @@ def _show_shares_kept(rule: Rule, shares: Sequence[tuple[float, float]], of: Pat
         rule.metric, ("keeps",), [(shares[index][0], (shares[index][1],)) for index in indices], indices.index(chosen)
     )
     if plot is not None:
-        from understudy.report.bound import BoundPlot, Share, bound_page
+        from understudy.bench.report.bound import BoundPlot, Share, bound_page
 
         points = [shares[index] for index in _spaced(len(shares), LINE_POINTS)]
         bound_plot = BoundPlot(
@@ -286,7 +286,7 @@ def _print_bounds(
 
 
 def _curve_plot(curve: Curve, chosen: Point) -> BoundPlot:
-    from understudy.report.bound import BoundPlot, Share
+    from understudy.bench.report.bound import BoundPlot, Share
 
     bounds = curve.shown()
     indices, some = _spaced(len(bounds), LINE_POINTS), curve.some(BAND_POINTS)
@@ -307,7 +307,7 @@ def _curve_plot(curve: Curve, chosen: Point) -> BoundPlot:
 
 
 def _write_plot(path: Path, bound_plot: BoundPlot, page: str) -> None:
-    from understudy.report.bound import bound_svg
+    from understudy.bench.report.bound import bound_svg
 
     path.write_text(bound_svg(bound_plot) if path.suffix.lower() == ".svg" else page, encoding="utf-8")
     click.echo(f"Drawn in {path}.", err=True)
@@ -330,13 +330,13 @@ def _encoder(grounds: MetricContext, vectors: bool) -> Any:
     """The encoder that ships reads English; lines of other languages are stored without vectors."""
     if not vectors or grounds.situation.persona.language != "en":
         return None
-    from understudy.encoding import SentenceEncoder
+    from understudy.language.encoding import SentenceEncoder
 
     return SentenceEncoder().encode
 
 
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool, warning: str) -> None:
-    from understudy.databases.database import masked
+    from understudy.database.database import masked
 
     if as_json:
         print_json(

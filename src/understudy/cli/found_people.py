@@ -11,8 +11,8 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import clean
 from understudy.errors import UnderstudyError
 from understudy.people.draft import StoryDraft, find_people, is_large, leave_pending
-from understudy.story import Fact
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact
 
 __all__ = ["find_while_reading", "found_document", "found_sentence", "read_with_people"]
 

@@ -12,16 +12,7 @@ from understudy.cli.found_people import read_with_people
 from understudy.cli.guess_tables import print_guess, print_voices
 from understudy.cli.options import annotated_option, json_option, listed, names_option, seed_option, story_argument
 from understudy.cli.progress import watching, working
-from understudy.cli.show import (
-    Screen,
-    clean,
-    heading,
-    indented,
-    print_json,
-    screen,
-    short,
-    voice,
-)
+from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, short, voice
 
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry

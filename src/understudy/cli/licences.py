@@ -105,9 +105,9 @@ def installed() -> list[Installed]:
 
 def _models() -> Iterator[Installed]:
     """Language models on this machine, by the licence that is known or that their files state."""
-    from understudy.backends.catalog import local_models
-    from understudy.backends.gguf import GGUFModel
     from understudy.errors import BackendError
+    from understudy.language.backends.catalog import local_models
+    from understudy.language.backends.gguf import GGUFModel
 
     for model in local_models():
         if model.path is None:

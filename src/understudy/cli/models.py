@@ -35,7 +35,7 @@ def models(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from understudy.backends.catalog import SUGGESTED, installed_model
+    from understudy.language.backends.catalog import SUGGESTED, installed_model
 
     with working("Looking for models"):
         rows = [*_local_rows(), *_llm_rows()]
@@ -66,7 +66,7 @@ def pull(name: str, as_json: bool) -> None:
         understudy models pull smollm2
         understudy models pull hub:OWNER/REPO/FILE.gguf
     """
-    from understudy.backends.catalog import pull
+    from understudy.language.backends.catalog import pull
 
     try:
         with downloading() as progress:
@@ -94,7 +94,7 @@ def remove(name: str, yes: bool) -> None:
     Example:
         understudy models remove smollm2
     """
-    from understudy.backends.catalog import find_model, remove
+    from understudy.language.backends.catalog import find_model, remove
 
     path = find_model(name)
     if not yes:
@@ -103,7 +103,7 @@ def remove(name: str, yes: bool) -> None:
 
 
 def _local_rows() -> Iterator[Row]:
-    from understudy.backends.catalog import local_models
+    from understudy.language.backends.catalog import local_models
 
     for model in local_models():
         yield _row(model.name, model.path)
@@ -119,7 +119,7 @@ def _row(name: str, path: object) -> Row:
 
 def _llm_rows() -> Iterator[Row]:
     """Servers that are set up, and servers that answer on this machine."""
-    from understudy.backends.settings import configured_llms, find_local_servers
+    from understudy.language.backends.settings import configured_llms, find_local_servers
 
     set_up = set()
     for llm in configured_llms():

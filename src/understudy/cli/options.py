@@ -12,9 +12,9 @@ from understudy.errors import AgentError, InputError
 
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
-    from understudy.dialogue import Agent
-    from understudy.story import LoreEntry
-    from understudy.storyfile import Story
+    from understudy.story.dialogue import Agent
+    from understudy.story.storyfile import Story
+    from understudy.story.types import LoreEntry
 
 __all__ = [
     "DEFAULT_AGENT",
@@ -86,9 +86,9 @@ names_option = click.option(
 
 def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
     """The entries of the lorebooks given with --lore; keys that cannot be what they are written as are told."""
-    from understudy.cards import read_lore
-    from understudy.cards.lorebook import unsupported_patterns
     from understudy.cli.show import clean
+    from understudy.formats.cards import read_lore
+    from understudy.formats.cards.lorebook import unsupported_patterns
 
     entries = tuple(entry for file in files for entry in read_lore(file))
     unsupported = list(unsupported_patterns(entries))
@@ -137,7 +137,7 @@ def load_reply_agent(
 ) -> Agent:
     """The agent that `--agent` names, if it can reply. Guards judge within `stories`: a story by its identity."""
     from understudy.agents import agent_named
-    from understudy.dialogue import Agent
+    from understudy.story.dialogue import Agent
 
     if spec == "auto" or spec.partition(":")[0] == "guarded":
         from understudy.judging.loading import load_guarded

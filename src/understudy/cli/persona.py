@@ -29,13 +29,13 @@ from understudy.cli.show import (
     voice,
     when,
 )
-from understudy.dialogue import Situation, situation_at
-from understudy.documents import persona_document, tie_document
-from understudy.persona import FoundSentence, felt_towards
-from understudy.spoiler_free import courses_so_far, most_changed
-from understudy.story import Relation, Scene, Schema
-from understudy.storyfile import Story
-from understudy.wording import attribute_label, tie_sentence
+from understudy.formats.documents import persona_document, tie_document
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.persona import FoundSentence, felt_towards
+from understudy.story.spoiler_free import courses_so_far, most_changed
+from understudy.story.storyfile import Story
+from understudy.story.types import Relation, Scene, Schema
+from understudy.story.wording import attribute_label, tie_sentence
 
 __all__ = ["persona"]
 

@@ -12,11 +12,11 @@ from understudy.cli.options import json_option
 from understudy.cli.progress import read_showing, working
 from understudy.cli.show import heading, indented, print_json, screen, table
 from understudy.errors import InputError
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 if TYPE_CHECKING:
-    from understudy.bench.personachat.profiling import ProfileTrait
+    from understudy.papers.personachat.profiling import ProfileTrait
 
 __all__ = ["profile"]
 
@@ -89,7 +89,7 @@ NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to c
 
 
 def _from_own_words(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
-    from understudy.bench.personachat.profiling import self_descriptions
+    from understudy.papers.personachat.profiling import self_descriptions
 
     if story.language != "en":
         raise InputError("the encoder that ships reads English: say what to choose from, --profiles FILE or --data DIR")
@@ -100,7 +100,7 @@ def _from_own_words(story: Story, said: Mapping[str, Sequence[str]], top: int) -
 def _choose_sentences(
     said: Mapping[str, Sequence[str]], profiles: Path | None, data: Path | None, top: int
 ) -> dict[str, list[ProfileTrait]]:
-    from understudy.bench.personachat.profiling import profile_of, sentences_in, training_in
+    from understudy.papers.personachat.profiling import profile_of, sentences_in, training_in
 
     with working("Reading profiles"):
         training = None if data is None else training_in(data)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from understudy.readers import read, sources_of
-from understudy.readers.source import Progress as ReadingProgress
-from understudy.story import LoreEntry
-from understudy.storyfile import Story
+from understudy.formats import read, sources_of
+from understudy.sources.source import Progress as ReadingProgress
+from understudy.story.storyfile import Story
+from understudy.story.types import LoreEntry
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+    from understudy.formats.prose.corrections_file import DoubtfulQuotations
     from understudy.progress import Progress
-    from understudy.readers.prose.corrections_file import DoubtfulQuotations
 
 __all__ = ["downloading", "read_showing", "watching", "working"]
 
@@ -39,7 +39,7 @@ def read_showing(
     texts: Sequence[Path] = (),
     quotations: DoubtfulQuotations | None = None,
 ) -> Story:
-    """`understudy.readers.read`, with its progress shown."""
+    """`understudy.formats.read`, with its progress shown."""
     with _bar(what) as progress:
         return read(
             what, into, progress, lore, annotated, form=form, columns=columns, texts=texts, quotations=quotations

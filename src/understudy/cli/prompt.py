@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
+from understudy.agents.prompting import BUDGET, STYLES, Prompt, build_prompt
 from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
@@ -17,9 +18,8 @@ from understudy.cli.options import (
     story_argument,
 )
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, print_table, screen
-from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
 from understudy.errors import AgentError, MissingExtra
-from understudy.prompting import BUDGET, STYLES, Prompt, build_prompt
+from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
 
 __all__ = ["prompt"]
 

@@ -21,11 +21,11 @@ from understudy.cli.options import (
 from understudy.cli.progress import watching
 from understudy.cli.show import Column, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import InputError
-from understudy.readers import sources_of
-from understudy.storyfile import Story
+from understudy.formats import sources_of
+from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.bench.hpd.questions import WrittenQuestions
+    from understudy.papers.hpd.questions import WrittenQuestions
 
 __all__ = ["questions"]
 
@@ -79,7 +79,7 @@ def questions(
         understudy questions my-story/ -o set.json --agents encoder,llm
     """
     from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
-    from understudy.bench.hpd.questions import write_questions
+    from understudy.papers.hpd.questions import write_questions
 
     existing_refused(output, force, sources_of(story)[0])
     if not output.absolute().parent.is_dir():

@@ -15,15 +15,15 @@ from understudy.cli.options import json_option
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, indented, print_json, print_table, screen, short
 from understudy.errors import InputError
-from understudy.readers import embedded
-from understudy.readers.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
-from understudy.readers.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
-from understudy.readers.prose.speaker_decisions import merge_people, set_not_speech, set_speaker, split_people, undo
-from understudy.storyfile import Story, is_story_file
+from understudy.formats import embedded
+from understudy.formats.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
+from understudy.formats.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
+from understudy.formats.prose.speaker_decisions import merge_people, set_not_speech, set_speaker, split_people, undo
+from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
 if TYPE_CHECKING:
-    from understudy.backends import Backend
+    from understudy.language.backends import Backend
 
 __all__ = ["Deciding", "quotations"]
 
@@ -128,7 +128,7 @@ def _owners(story: Story) -> dict[str, str]:
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
-    from understudy.readers.prose.speaker_proposals import SpeakerAsker
+    from understudy.formats.prose.speaker_proposals import SpeakerAsker
 
     names = _owners(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
@@ -152,11 +152,11 @@ def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
 
 
 def _backend(spec: str) -> Backend:
-    from understudy.backends import open_llm, open_local
+    from understudy.language.backends import open_llm, open_local
 
     if spec.startswith(("http://", "https://")):
-        from understudy.backends.openai_api import OpenAIBackend
-        from understudy.backends.settings import server_settings
+        from understudy.language.backends.openai_api import OpenAIBackend
+        from understudy.language.backends.settings import server_settings
 
         return OpenAIBackend(server_settings(spec))
     kind, _, name = spec.partition(":")

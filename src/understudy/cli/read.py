@@ -23,12 +23,12 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
-from understudy.documents import file_parts, reading_document
 from understudy.errors import InputError
-from understudy.readers import sources_of
-from understudy.readers.prose.corrections import Corrections
-from understudy.readers.prose.corrections_file import DoubtfulQuotations
-from understudy.storyfile import DOUBTFUL, Story
+from understudy.formats import sources_of
+from understudy.formats.documents import file_parts, reading_document
+from understudy.formats.prose.corrections import Corrections
+from understudy.formats.prose.corrections_file import DoubtfulQuotations
+from understudy.story.storyfile import DOUBTFUL, Story
 
 if TYPE_CHECKING:
     from understudy.people.draft import StoryDraft
@@ -148,7 +148,7 @@ def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
 
 def _encode(story: Story, into: Path) -> None:
     """Fill the cache of encodings with the story's lines; what is done when somebody stops it is kept."""
-    from understudy.encoding import SentenceEncoder
+    from understudy.language.encoding import SentenceEncoder
 
     texts = list({line.text: None for scene in story.scenes() for line in scene.lines if line.speaker is not None})
     try:

@@ -26,16 +26,16 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
-from understudy.dialogue import Score, situation_at
 from understudy.errors import InputError
-from understudy.persona import Persona
+from understudy.story.dialogue import Score, situation_at
+from understudy.story.persona import Persona
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.cli.score_rows import Row, Summary
-    from understudy.scoring.engine import ScoringRequest
-    from understudy.scoring.output import Tally
-    from understudy.storyfile import Story
+    from understudy.metrics.scoring.engine import ScoringRequest
+    from understudy.metrics.scoring.output import Tally
+    from understudy.story.storyfile import Story
 
 __all__ = ["score"]
 
@@ -95,8 +95,8 @@ def score(
     from understudy.cli.score_rows import SETS, Summary, score_rows, score_sets, set_metrics, write_scores
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
-    from understudy.scoring.engine import ScoringRequest, anywhere, line_metrics
-    from understudy.scoring.inputs import pieces
+    from understudy.metrics.scoring.engine import ScoringRequest, anywhere, line_metrics
+    from understudy.metrics.scoring.inputs import pieces
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -169,7 +169,7 @@ def _score_scaled(
     force: bool,
 ) -> Tally:
     """`--engine daft`: files by a pattern, scored by many workers into Parquet."""
-    from understudy.scoring.engine import score_files, story_digest
+    from understudy.metrics.scoring.engine import score_files, story_digest
 
     if output is None:
         raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")

@@ -11,14 +11,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
-from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.judging import read_labelled
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
 from understudy.metrics.registry import MetricContext
 from understudy.metrics.samples import Samples
-from understudy.scoring.inputs import pieces
+from understudy.metrics.scoring.inputs import pieces
+from understudy.story.dialogue import Score
 
 __all__ = ["PERSONA", "SETS", "OfSet", "Row", "Summary", "score_rows", "score_sets", "set_metrics", "write_scores"]
 

@@ -15,7 +15,7 @@ from understudy.errors import InputError
 
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
-    from understudy.storyfile import Story
+    from understudy.story.storyfile import Story
 
 __all__ = ["self_chat"]
 
@@ -70,8 +70,8 @@ def self_chat(
     """
     from understudy.bench.chats.seatings import personachat_seatings, story_seatings
     from understudy.bench.chats.self_chat import hold_chats
-    from understudy.readers.chat_records import HUMAN
-    from understudy.scoring.engine import story_digest
+    from understudy.formats.chat_records import HUMAN
+    from understudy.metrics.scoring.engine import story_digest
 
     names = listed([agents])
     if len(names) == 1:
@@ -132,7 +132,7 @@ def _candidates(replies: Path, shared: bool) -> tuple[Candidates, Candidates]:
 
 
 def _show_last(output: Path) -> None:
-    from understudy.readers.chat_records import read_chats
+    from understudy.formats.chat_records import read_chats
 
     out, *rest = screen(), *read_chats(output)
     last = rest[-1]

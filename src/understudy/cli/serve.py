@@ -21,16 +21,16 @@ from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_a
 from understudy.cli.show import clean
 from understudy.cli.utterances import database_option, opened_store, store_option_for
 from understudy.errors import InputError, MissingExtra, UnderstudyError
-from understudy.readers import EMBEDDED
-from understudy.storyfile import Story
-from understudy.user_folders import data_folder
+from understudy.formats import EMBEDDED
+from understudy.story.storyfile import Story
+from understudy.story.user_folders import data_folder
 
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
-    from understudy.dialogue import Agent
     from understudy.server.context import Listed
     from understudy.server.data_folder import DataFolder
     from understudy.server.http_server import HttpServer
+    from understudy.story.dialogue import Agent
 
 __all__ = ["serve"]
 
@@ -104,7 +104,7 @@ def serve(
         understudy serve demo --database postgresql://... --processes 4
     """
     try:
-        from understudy.databases.database import is_postgres, masked
+        from understudy.database.database import is_postgres, masked
         from understudy.judging.approved import ApprovedCandidates
         from understudy.server.app import make_app
         from understudy.server.context import AppContext

@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from understudy.story import Finding, Line, Moment
+from understudy.story.types import Finding, Line, Moment
 
 __all__ = [
     "Column",

@@ -12,7 +12,7 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, Screen, heading, print_json, print_table, screen
 
 if TYPE_CHECKING:
-    from understudy.bench.hpd.statistics import Annotations, CorpusStatistics, Spread
+    from understudy.papers.hpd.statistics import Annotations, CorpusStatistics, Spread
 
 __all__ = ["stats"]
 
@@ -35,8 +35,8 @@ def stats(story: str, all_chapters: bool, as_json: bool) -> None:
         understudy stats friends.story --json
         understudy stats data/hpd/en_test_set.json
     """
-    from understudy.bench.hpd.statistics import corpus_statistics
     from understudy.bench.published import HPD_SIZE
+    from understudy.papers.hpd.statistics import corpus_statistics
 
     opened = read_showing(story)
     with watching() as progress:

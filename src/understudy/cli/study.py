@@ -101,7 +101,7 @@ def new(kind: str, output: Path, force: bool) -> None:
     Example:
         understudy study new likely -o zita.toml
     """
-    from understudy.storyfile.toml_tables import replace_text
+    from understudy.story.storyfile.toml_tables import replace_text
     from understudy.studies.kinds import kind_of
 
     template = kind_of(kind).template

@@ -71,7 +71,7 @@ def serve_study(
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
-    from understudy.databases import is_postgres
+    from understudy.database import is_postgres
     from understudy.studies.opening import agents_of, open_study
     from understudy.studies.store import open_study_store
 

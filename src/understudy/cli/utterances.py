@@ -16,13 +16,24 @@ from rich.text import Text
 
 from understudy.cli.options import existing_refused, force_option, json_option
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, shows_letters, table
+from understudy.cli.show import (
+    Column,
+    clean,
+    grid,
+    heading,
+    indented,
+    print_json,
+    screen,
+    short,
+    shows_letters,
+    table,
+)
 from understudy.errors import InputError
-from understudy.readers import EMBEDDED
-from understudy.story import Moment
+from understudy.formats import EMBEDDED
+from understudy.story.types import Moment
 
 if TYPE_CHECKING:
-    from understudy.utterances import Decision, StoredUtterance, UtteranceStore
+    from understudy.metrics.utterances import Decision, StoredUtterance, UtteranceStore
 
 __all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
 
@@ -40,7 +51,7 @@ STORE = "UNDERSTUDY_STORE"
 
 def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
     """Other users of a machine can read the command lines of its processes."""
-    from understudy.databases.database import has_password
+    from understudy.database.database import has_password
 
     is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     if store is not None and is_explicit and has_password(store):
@@ -261,7 +272,7 @@ def export(
 
 @contextmanager
 def opened_store(store: str) -> Iterator[UtteranceStore]:
-    from understudy.utterances import open_store
+    from understudy.metrics.utterances import open_store
 
     if "://" not in store and not Path(store).exists():
         raise InputError("no such utterance database: make one with `understudy filter ... --store`", store)
@@ -312,7 +323,7 @@ def _near(text: str | None) -> tuple[str, float] | None:
 
 def _explain_none(near: str | None, matching: Sequence[StoredUtterance], store: str) -> None:
     """Raise where lines match, but none has what they were to be put in order by."""
-    from understudy.databases.database import masked
+    from understudy.database.database import masked
 
     if not matching:
         return
@@ -337,8 +348,8 @@ def _most_like(
     store: UtteranceStore, text: str, limit: int, character: str | None, at: Moment | None, decision: str | None,
     story: str | None,
 ) -> list[StoredUtterance]:  # fmt: skip
-    from understudy.encoding import SentenceEncoder
-    from understudy.utterances import APPROVED
+    from understudy.language.encoding import SentenceEncoder
+    from understudy.metrics.utterances import APPROVED
 
     with working("Looking for lines like it"):
         vector = SentenceEncoder().encode([text], keep=False)[0]

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import InputError
+from understudy.formats.annotations import Annotation
 from understudy.guessing.scenes import Guesses, Masked, masks_of
 from understudy.metrics.agreement import kappa_interval
 from understudy.metrics.statistics import Estimate, holm, interval, paired_p
-from understudy.readers.annotations import Annotation
 
 __all__ = [
     "ALL",

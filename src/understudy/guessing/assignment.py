@@ -24,12 +24,12 @@ from itertools import permutations
 
 import numpy as np
 
-from understudy.dialogue import Guesser
 from understudy.guessing.scenes import Guesses, Remembering
-from understudy.lexical.lbfgs import minimize
-from understudy.lexical.rows import Ints, Reals
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.rows import Ints, Reals
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 
 __all__ = [
     "LEAST",

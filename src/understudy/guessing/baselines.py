@@ -22,15 +22,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from understudy.dialogue import Ranker, Situation
 from understudy.guessing.assignment import named
 from understudy.guessing.features import Terms, named_scene_features, scene_features
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
-from understudy.lexical import TfIdf
-from understudy.lexical.logistic import fit
-from understudy.lexical.rows import Ints, Reals, Rows
-from understudy.persona import Past, Persona
-from understudy.story import Scene
+from understudy.language.lexical import TfIdf
+from understudy.language.lexical.logistic import fit
+from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.story.dialogue import Ranker, Situation
+from understudy.story.persona import Past, Persona
+from understudy.story.types import Scene
 
 __all__ = ["RandomGuesser", "RankerGuesser", "TermRegression", "Vanilla"]
 

@@ -32,9 +32,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from understudy.guessing.features import SceneFeatures, Terms
-from understudy.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, Rows
 from understudy.people.mentions import ReadLine, ReadScene, named_in
-from understudy.persona import Persona
+from understudy.story.persona import Persona
 from understudy.text import fold, stop_words, words
 
 __all__ = [

@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import Guesses, Masking, TrainingScenes, is_mask, masks_of
-from understudy.lexical.lbfgs import minimize
-from understudy.lexical.rows import Ints, Reals
-from understudy.persona import Persona
-from understudy.story import Line, Scene
+from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.rows import Ints, Reals
+from understudy.story.persona import Persona
+from understudy.story.types import Line, Scene
 
 __all__ = [
     "AttentionPooling",
@@ -95,7 +95,7 @@ def scene_pooling(
 
 def shipped_encoder() -> TextEncoder:
     """The encoder that comes with the package."""
-    from understudy.encoding import SentenceEncoder
+    from understudy.language.encoding import SentenceEncoder
 
     return SentenceEncoder(threads=2)
 

@@ -24,10 +24,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, Rows
 from understudy.people.mentions import ReadLine, ReadScene, read_scene, words_of
 from understudy.people.names import CharacterNames
-from understudy.story import Scene
+from understudy.story.types import Scene
 
 __all__ = ["SPACES", "Bag", "SceneFeatures", "TermView", "Terms", "bags_of", "named_scene_features", "scene_features"]
 

@@ -24,10 +24,10 @@ from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, Sce
 from understudy.guessing.encoded import TextEncoder, Vectors, fit_pooling
 from understudy.guessing.features import SPACES, SceneFeatures, Terms, named_scene_features, scene_features
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
-from understudy.lexical.rows import Ints, Reals, Rows, index_ranges
+from understudy.language.lexical.rows import Ints, Reals, Rows, index_ranges
 from understudy.people.mentions import learned_words, named_in
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 
 __all__ = ["ABLATIONS", "CLUES", "MEANING", "SUB_MODELS", "Joint", "MaskFeatures", "SubModels"]
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 
 from understudy.agents import agent_named
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing.assignment import Assigned
 from understudy.guessing.baselines import RandomGuesser, RankerGuesser, Vanilla
@@ -18,6 +17,7 @@ from understudy.guessing.encoded import multi_row, scene_pooling, shipped_encode
 from understudy.guessing.joint import ABLATIONS, Joint
 from understudy.guessing.scenes import TrainingScenes
 from understudy.registry import RegistryEntry, import_factory
+from understudy.story.dialogue import Guesser
 
 __all__ = ["GUESSERS", "JOINT_ABLATIONS", "UNASSIGNED", "GuesserEntry", "GuesserFactory", "assigned", "own_guesser"]
 

@@ -19,12 +19,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from understudy.dialogue import Guesser
 from understudy.errors import StoryError
 from understudy.people.names import CharacterNames, derangement
-from understudy.persona import Persona
-from understudy.story import Line, Scene
-from understudy.storyfile import Story
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Scene
 
 __all__ = [
     "LONG",

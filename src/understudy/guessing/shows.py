@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import InputError, UnknownCharacter
+from understudy.formats import read
+from understudy.formats.tvshowguess import ShowScene, folder_of, show_scenes
 from understudy.guessing import CharacterNames, TrainingScenes, split_long_scenes
 from understudy.progress import Progress, ignore_progress
-from understudy.readers import read
-from understudy.readers.tvshowguess import ShowScene, folder_of, show_scenes
-from understudy.story import Line, Moment, Scene
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Scene
 from understudy.text import fold
 
 __all__ = ["JUDGED", "JudgedScene", "Show", "scene_of_show", "shows_in", "training_scenes_of_shows"]

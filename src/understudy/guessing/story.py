@@ -35,13 +35,13 @@ from understudy.guessing.scenes import (
     masks_of,
     split_long_scenes,
 )
-from understudy.lexical import TfIdf
+from understudy.language.lexical import TfIdf
 from understudy.people.mentions import with_learned_names
 from understudy.people.names import CharacterNames
-from understudy.persona import Persona, persona_at
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Moment, Scene
-from understudy.storyfile import Story
+from understudy.story.persona import Persona, persona_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment, Scene
 from understudy.text import stop_words
 
 __all__ = [

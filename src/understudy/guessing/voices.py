@@ -26,10 +26,10 @@ from understudy.guessing.joint import Joint
 from understudy.guessing.scenes import Masking, TrainingScenes, split_long_scenes
 from understudy.guessing.story import GuessSettings, personas_in
 from understudy.metrics import Samples
-from understudy.persona import Persona
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Line, Scene
-from understudy.storyfile import Story
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Scene
 
 __all__ = ["voices_of"]
 

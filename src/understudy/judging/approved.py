@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from heapq import merge
 
 from understudy.agents.pools import KeyedCache, key_of, own_past
-from understudy.dialogue import Situation
-from understudy.story import Exchange, Line
-from understudy.utterances import Sayable, UtteranceStore
+from understudy.metrics.utterances import Sayable, UtteranceStore
+from understudy.story.dialogue import Situation
+from understudy.story.types import Exchange, Line
 
 __all__ = ["ApprovedCandidates"]
 

@@ -15,13 +15,13 @@ from functools import partial
 
 from understudy.agents.bank import bank_lines, register_of
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
 from understudy.judging.guard_rules import require_known_metric, rule_metric
 from understudy.judging.rules import Rule, judge
 from understudy.metrics.registry import MetricContext
-from understudy.storyfile import Story
-from understudy.utterances import APPROVED
-from understudy.wording import plain_lines
+from understudy.metrics.utterances import APPROVED
+from understudy.story.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
+from understudy.story.storyfile import Story
+from understudy.story.wording import plain_lines
 
 __all__ = ["FilteredAgent", "StoryMetrics"]
 

@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from understudy.dialogue import Draft, Situation
 from understudy.errors import InputError
 from understudy.judging.guards import StoryViews, doubting_guards, objections, stopping_guards
-from understudy.lexical import Lines
+from understudy.language.lexical import Lines
 from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.metrics.samples import Samples
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Situation
+from understudy.story.storyfile import Story
 from understudy.text import did_you_mean
 
 __all__ = ["ALL_GUARDS", "GUARD_RULES", "require_known_metric", "rule_metric"]

@@ -23,21 +23,6 @@ from understudy.agents.continuing import is_mid_sentence, joint, split_begun
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import DIRECT, RecalledDraft
 from understudy.agents.reply_text import without_label
-from understudy.cancellation import Cancellation
-from understudy.dialogue import (
-    DEFAULT_SAMPLING,
-    Candidate,
-    Draft,
-    Drafter,
-    Evidence,
-    LanguageModel,
-    Reply,
-    Sampling,
-    Situation,
-    StreamingAgent,
-    Turn,
-    Usage,
-)
 from understudy.errors import BackendError
 from understudy.judging.guards import (
     Guard,
@@ -53,6 +38,21 @@ from understudy.judging.guards.knowledge import prepare
 from understudy.judging.politeness import evasion_drafts, greeting_drafts
 from understudy.judging.selection import Scored, mutual_information, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import (
+    DEFAULT_SAMPLING,
+    Candidate,
+    Draft,
+    Drafter,
+    Evidence,
+    LanguageModel,
+    Reply,
+    Sampling,
+    Situation,
+    StreamingAgent,
+    Turn,
+    Usage,
+)
 
 __all__ = ["GuardedAgent"]
 

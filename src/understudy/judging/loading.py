@@ -18,10 +18,13 @@ from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.pools import Candidates, own_past
-from understudy.backends.catalog import DEFAULT_MODEL, installed_model
-from understudy.backends.settings import is_set_up
-from understudy.cancellation import Cancellation
-from understudy.dialogue import (
+from understudy.errors import AgentError
+from understudy.judging.guarded import GuardedAgent
+from understudy.judging.guards import Stories
+from understudy.language.backends.catalog import DEFAULT_MODEL, installed_model
+from understudy.language.backends.settings import is_set_up
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     Agent,
     Draft,
@@ -33,9 +36,6 @@ from understudy.dialogue import (
     Turn,
     Usage,
 )
-from understudy.errors import AgentError
-from understudy.judging.guarded import GuardedAgent
-from understudy.judging.guards import Stories
 
 __all__ = ["AUTO", "BEST_OF", "GUARDED", "SHIPPED_WRITER", "AgentDrafter", "can_write", "is_guarded", "load_guarded"]
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 from understudy.agents.bank import fallbacks, lines_for, register_of
 from understudy.agents.dialogue_context import last_heard, said_before
-from understudy.dialogue import Draft, Evidence, Situation, Turn
 from understudy.judging.guards.phrases import asks, plain
-from understudy.persona import Persona
+from understudy.story.dialogue import Draft, Evidence, Situation, Turn
+from understudy.story.persona import Persona
 
 __all__ = ["EVASION", "evasion_drafts", "greeting_drafts", "kind_of_greeting"]
 

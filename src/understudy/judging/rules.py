@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.judging.guard_rules import GUARD_RULES
 from understudy.metrics.statistics import Interval
-from understudy.utterances import APPROVED, PENDING, REJECTED
+from understudy.metrics.utterances import APPROVED, PENDING, REJECTED
+from understudy.story.dialogue import Score
 
 __all__ = [
     "LOWER_IS_CLOSER",

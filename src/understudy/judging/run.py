@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.dialogue import Score
 from understudy.judging.rules import Rule, judge
 from understudy.metrics.line_metric import LineMetric
-from understudy.story import Moment
-from understudy.utterances import APPROVED, FILTER, Utterance, UtteranceStore
+from understudy.metrics.utterances import APPROVED, FILTER, Utterance, UtteranceStore
+from understudy.story.dialogue import Score
+from understudy.story.types import Moment
 
 __all__ = ["FilterJob", "Outcome", "filter_lines", "run_id"]
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass, replace
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.old_lines import RecalledDraft
-from understudy.dialogue import Draft, LanguageModel, Situation, Turn
-from understudy.encoding import Context
 from understudy.judging.guards.phrases import roots, sentences
+from understudy.language.encoding import Context
+from understudy.story.dialogue import Draft, LanguageModel, Situation, Turn
 from understudy.text import fold
 
 __all__ = ["Scored", "expand", "mutual_information", "score_drafts"]

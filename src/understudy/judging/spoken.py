@@ -17,11 +17,11 @@ from typing import Protocol, runtime_checkable
 from understudy.agents.continuing import joint, split_begun
 from understudy.agents.reply_text import without_label
 from understudy.agents.word_tokens import roots
-from understudy.cancellation import Cancellation
-from understudy.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
 from understudy.errors import BackendError
 from understudy.judging.guards import Verdict
 from understudy.judging.guards.phrases import plain
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
 from understudy.text import LONGEST_ABBREVIATION, ends_with_abbreviation
 
 __all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]

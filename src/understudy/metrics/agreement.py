@@ -44,9 +44,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.dialogue import Score
 from understudy.errors import InputError
-from understudy.lexical.rows import Ints, Reals
+from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.ratings import MISSING, Answered, RatingTable, Scale
 from understudy.metrics.statistics import (
     RESAMPLES,
@@ -57,6 +56,7 @@ from understudy.metrics.statistics import (
     resampled_interval,
     totals_interval,
 )
+from understudy.story.dialogue import Score
 
 __all__ = [
     "agreement_rows",

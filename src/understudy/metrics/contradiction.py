@@ -24,13 +24,13 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from understudy.encoding import Encoder, Floats, shared_encoder
-from understudy.lexical import Lines
-from understudy.lexical.rows import Reals
+from understudy.language.encoding import Encoder, Floats, shared_encoder
+from understudy.language.lexical import Lines
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import ModelFolder, Tensors, read_model
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
-from understudy.model_folder import ModelFolder, Tensors, read_model
-from understudy.persona import Persona
+from understudy.story.persona import Persona
 
 __all__ = [
     "LABELS",

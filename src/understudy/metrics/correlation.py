@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.ratings import RatingTable
 from understudy.metrics.statistics import SHUFFLES, Estimate, holm, spearman_interval, spearman_p_values
 

@@ -34,7 +34,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.lexical import Corpus
+from understudy.language.lexical import Corpus
 from understudy.metrics.overlap import bag_f1, unigram_f1
 from understudy.metrics.statistics import Interval, totals_interval
 from understudy.text import words as words_of

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from understudy.chronology import Chronology, PersonaKnowledge, UnknownTerm
 from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.passages import NEW_SHARE, LaterPassages, PassageIndex
 from understudy.metrics.samples import Samples
-from understudy.persona import Persona
+from understudy.story.chronology import Chronology, PersonaKnowledge, UnknownTerm
+from understudy.story.persona import Persona
 
 __all__ = ["anachronism", "find_anachronisms", "unwitnessed"]
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from understudy.dialogue import Score
-from understudy.lexical import Lines
-from understudy.lexical.rows import Reals
+from understudy.language.lexical import Lines
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.samples import Samples
+from understudy.story.dialogue import Score
 
 __all__ = ["NO_WORDS", "LineMetric", "TextMetric"]
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.encoding import shared_encoder
+from understudy.language.encoding import shared_encoder
 from understudy.metrics.statistics import Interval
 
 __all__ = ["Encode", "delta_m", "divergence_frontier", "frontier_area", "mauve", "mauve_of_features"]

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.lexical import Lines, Rows
-from understudy.lexical.rows import Ints, Reals, index_ranges, segment_sums
+from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical.rows import Ints, Reals, index_ranges, segment_sums
 from understudy.metrics.generation import bleu_of_counts
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples

@@ -25,9 +25,9 @@ from pathlib import Path
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.lexical import Lines, Rows
-from understudy.lexical.corpus import BOUNDARY
-from understudy.lexical.rows import Ints, Reals, segment_sums
+from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical.corpus import BOUNDARY
+from understudy.language.lexical.rows import Ints, Reals, segment_sums
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.text import stop_words, tokenizer

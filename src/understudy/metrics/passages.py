@@ -25,9 +25,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.chronology import Chronology, PersonaKnowledge, own_sentences
-from understudy.persona import Persona
-from understudy.storyfile import Story
+from understudy.story.chronology import Chronology, PersonaKnowledge, own_sentences
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 __all__ = ["NEW_SHARE", "LaterPassages", "Passage", "PassageIndex"]
 

@@ -36,7 +36,7 @@ from itertools import permutations
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import RESAMPLES, Estimate, resampled_counts, wilson
 
 __all__ = ["PRIOR", "BradleyTerry", "PairwiseChoice", "bradley_terry", "win_rate"]

@@ -3,7 +3,7 @@
     PSProb(u, p) = P(p | u) = exp(w_p . x(u) + b_p) / sum over q of exp(w_q . x(u) + b_q)
 
 x(u) are the words and marks of u weighted by tf-idf and brought to length 1; w and b are a multinomial logistic
-regression (see `understudy.lexical.logistic`) on sample lines. The larger, the closer. Which lines it learns from:
+regression (see `language.lexical.logistic`) on sample lines. The larger, the closer. Which lines it learns from:
 
     psprob            as many of each persona, drawn at random, as the one with the fewest has. What one draw finds is
                       luck where that is few, so P(p | u) is the mean over five of them
@@ -30,12 +30,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.dialogue import Score
-from understudy.lexical import Lines, Rows
-from understudy.lexical.logistic import balanced_weights, fit
-from understudy.lexical.rows import Ints, Reals
+from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical.logistic import balanced_weights, fit
+from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
+from understudy.story.dialogue import Score
 
 __all__ = [
     "SetMetric",

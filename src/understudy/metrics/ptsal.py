@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Reals, segment_sums
+from understudy.language.lexical import Corpus, Lines
+from understudy.language.lexical.rows import Reals, segment_sums
 from understudy.metrics.line_metric import NO_WORDS, LineMetric
 from understudy.metrics.samples import Samples
 

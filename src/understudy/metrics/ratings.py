@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.lexical.rows import Ints, Reals
+from understudy.language.lexical.rows import Ints, Reals
 
 __all__ = ["Answered", "Level", "Rating", "RatingTable", "Scale", "rating_tables"]
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from understudy.chronology import Chronology
-from understudy.dialogue import Situation
 from understudy.errors import InputError
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.knowing import anachronism, unwitnessed
@@ -28,7 +26,9 @@ from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice import voice
 from understudy.registry import Need, RegistryEntry
-from understudy.storyfile import Story
+from understudy.story.chronology import Chronology
+from understudy.story.dialogue import Situation
+from understudy.story.storyfile import Story
 from understudy.text import did_you_mean
 
 __all__ = ["DEFAULT_METRICS", "METRICS", "MetricContext"]

@@ -4,7 +4,7 @@
     fit(u)  = 1 - max(0, -tone(u) * affection / 10)          1: nothing against it; 0: as wrong as can be
 
 Warm to an enemy and cold to a friend are wrong; a line without warm or cold words fits anybody. Tone is told by words
-(`understudy.lexical.tone`): of the embedded story's lines 6% are taken for misfits as they stand, 16% would be if the
+(`language.lexical.tone`): of the embedded story's lines 6% are taken for misfits as they stand, 16% would be if the
 feeling were the opposite.
 """
 
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.dialogue import Situation
-from understudy.lexical.tone import Tone, tone_of
+from understudy.language.lexical.tone import Tone, tone_of
 from understudy.metrics.line_metric import LineMetric, TextMetric
 from understudy.metrics.samples import Samples
+from understudy.story.dialogue import Situation
 
 __all__ = ["relation_fit"]
 

@@ -33,10 +33,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.dialogue import Score
 from understudy.errors import InputError
 from understudy.metrics.ratings import RatingTable
 from understudy.metrics.statistics import wilson
+from understudy.story.dialogue import Score
 
 __all__ = [
     "VarianceComponents",

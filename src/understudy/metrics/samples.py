@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.lexical import Corpus, Lines
-from understudy.lexical.rows import Ints, Reals, sorted_unique
-from understudy.spoiler_free import scenes_before
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.language.lexical import Corpus, Lines
+from understudy.language.lexical.rows import Ints, Reals, sorted_unique
+from understudy.story.spoiler_free import scenes_before
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from understudy.text import guess_language
 
 __all__ = ["Samples", "load_lines"]

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from understudy.backends.transformer import Transformer
-from understudy.lexical import Lines
-from understudy.lexical.rows import Reals
+from understudy.language.backends.transformer import Transformer
+from understudy.language.lexical import Lines
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 

@@ -3,7 +3,7 @@
     uPPL(u, p) = exp(- mean over tokens w of u of ln P_p(w | what stands before it))
 
 P_p is given by any `LanguageModel`; by default it is an n-gram model of the persona's lines (see
-`understudy.lexical.kneserney`). It backs off to the unigram frequencies of all characters and the background, so that a
+`language.lexical.kneserney`). It backs off to the unigram frequencies of all characters and the background, so that a
 word which the persona happened not to say is no surprise where it is usual. The end of the line
 counts as a token. The smaller, the closer.
 """
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from understudy.dialogue import LanguageModel, Situation, Turn
-from understudy.lexical import Lines
-from understudy.lexical.kneserney import KneserNey, unigram_shares
-from understudy.lexical.rows import Reals, segment_sums
+from understudy.language.lexical import Lines
+from understudy.language.lexical.kneserney import KneserNey, unigram_shares
+from understudy.language.lexical.rows import Reals, segment_sums
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
-from understudy.persona import Persona
+from understudy.story.dialogue import LanguageModel, Situation, Turn
+from understudy.story.persona import Persona
 
 __all__ = ["PersonaModel", "uppl"]
 

@@ -17,13 +17,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from understudy.lexical.tone import Tone, tone_of
+from understudy.language.lexical.tone import Tone, tone_of
 from understudy.people.addressees import AddresseeReader
 from understudy.people.mentions import learned_surnames
 from understudy.people.names import TITLES, UNSPACED, CharacterNames
 from understudy.people.vocatives import LineCues
-from understudy.story import Line, Scene
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Scene
 
 __all__ = ["Acquaintance", "DirectedLine", "Towards"]
 

@@ -18,12 +18,12 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from understudy.lexical.rows import Reals
-from understudy.model_folder import ModelFolder, Tensors, read_model
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import ModelFolder, Tensors, read_model
 from understudy.people.names import CharacterNames
 from understudy.people.vocatives import EpithetUse, LineCues, cues_of
-from understudy.story import Scene
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Scene
 
 __all__ = [
     "FEATURES",

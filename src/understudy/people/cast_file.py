@@ -11,11 +11,11 @@ from pathlib import Path
 
 from understudy.errors import InputError
 from understudy.people.draft import StoryDraft
-from understudy.story import Fact, Relation
-from understudy.storyfile import Story
-from understudy.storyfile.found import ACCEPTED, CHANGED
-from understudy.storyfile.overlay import GIVES_WAY
-from understudy.storyfile.toml_tables import load_toml, replace_text, toml_value
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import ACCEPTED, CHANGED
+from understudy.story.storyfile.overlay import GIVES_WAY
+from understudy.story.storyfile.toml_tables import load_toml, replace_text, toml_value
+from understudy.story.types import Fact, Relation
 
 __all__ = ["apply_to_cast", "claim_lines"]
 

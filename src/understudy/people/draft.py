@@ -17,11 +17,11 @@ from understudy.errors import InputError
 from understudy.people.found_file import carry_decisions, entries_of, merge_finders, write_found
 from understudy.progress import Progress, ignore_progress
 from understudy.registry import Imported
-from understudy.story import Fact, Relation
-from understudy.storyfile import Story
-from understudy.storyfile.found import FoundEntry, FoundFile, read_found
-from understudy.storyfile.overlay import PlacedEntry, place_entries
-from understudy.user_folders import cache_folder
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import FoundEntry, FoundFile, read_found
+from understudy.story.storyfile.overlay import PlacedEntry, place_entries
+from understudy.story.types import Fact, Relation
+from understudy.story.user_folders import cache_folder
 
 __all__ = [
     "FINDERS",

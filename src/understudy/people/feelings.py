@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from understudy.people.acquaintance import Acquaintance, DirectedLine
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Finding, Relation, Scene
-from understudy.storyfile import Story
-from understudy.storyfile.found import line_after
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import line_after
+from understudy.story.types import Finding, Relation, Scene
 
 __all__ = [
     "AFFECTION",

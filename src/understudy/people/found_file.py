@@ -13,9 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.story import Fact, Finding, Moment, Relation, Schema
-from understudy.storyfile import Story
-from understudy.storyfile.found import (
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import (
     ACCEPTED,
     BOUND,
     CHANGED,
@@ -27,7 +26,8 @@ from understudy.storyfile.found import (
     FoundFile,
     quote_of,
 )
-from understudy.storyfile.toml_tables import replace_text, toml_value
+from understudy.story.storyfile.toml_tables import replace_text, toml_value
+from understudy.story.types import Fact, Finding, Moment, Relation, Schema
 from understudy.text import did_you_mean
 
 __all__ = [

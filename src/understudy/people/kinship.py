@@ -23,7 +23,7 @@ from itertools import combinations
 
 from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
 from understudy.people.tie_weighing import ROMANCE, beginning, mass_of
-from understudy.tie_terms import gender_of
+from understudy.story.tie_terms import gender_of
 
 __all__ = ["BOUNDS", "Bounds", "Tie", "consistent_ties"]
 

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from understudy.backends import Backend
-from understudy.dialogue import ChatMessage, Sampling, Usage
+from understudy.language.backends import Backend
 from understudy.progress import Progress
-from understudy.story import PROFILE, Fact, Finding, Line, Moment, Relation, Scene, Schema
-from understudy.storyfile import Story
-from understudy.storyfile.found import NEVER_FOUND, line_after
+from understudy.story.dialogue import ChatMessage, Sampling, Usage
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import NEVER_FOUND, line_after
+from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relation, Scene, Schema
+from understudy.story.user_folders import cache_folder
 from understudy.text import fold
-from understudy.user_folders import cache_folder
 
 __all__ = ["LlmReader", "scene_parts"]
 

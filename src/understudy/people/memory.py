@@ -25,15 +25,15 @@ from pathlib import Path
 from threading import RLock
 from uuid import uuid4
 
-from understudy.dialogue import Situation
+from understudy.agents.prompting import introduced_names
 from understudy.errors import InputError, StoryError
-from understudy.outsiders import MAX_NAME
 from understudy.people.own_words import profile_sentences
-from understudy.persona import Other, Told
-from understudy.prompting import introduced_names
-from understudy.story import Moment
+from understudy.story.dialogue import Situation
+from understudy.story.outsiders import MAX_NAME
+from understudy.story.persona import Other, Told
+from understudy.story.types import Moment
+from understudy.story.user_folders import data_folder
 from understudy.text import fold
-from understudy.user_folders import data_folder
 
 __all__ = [
     "MEMORY_FILE",

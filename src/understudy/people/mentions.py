@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from understudy.people.names import TITLES, UNSPACED, CharacterNames
-from understudy.story import Scene
+from understudy.story.types import Scene
 from understudy.text import words
 
 __all__ = [

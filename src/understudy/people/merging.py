@@ -20,12 +20,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.encoding import Floats
+from understudy.language.encoding import Floats
 from understudy.people.claims import Claim
 from understudy.people.clauses import filled, pattern, table
 from understudy.people.hearsay import TOLD
 from understudy.people.plausibility import content_words
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 __all__ = ["Found", "Merged", "merged"]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.story import Character
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Character
 from understudy.text import stop_words
 
 __all__ = ["HIDDEN", "CharacterNames", "MarkedText", "NameIndex", "NameMatch", "derangement", "is_generic"]

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from understudy.agents.prompting import introductions
+from understudy.agents.prompting.introductions import OPENING, STATEMENTS
 from understudy.people.clauses import Clause, either, filled, pattern, table
-from understudy.prompting import introductions
-from understudy.prompting.introductions import OPENING, STATEMENTS
 
 __all__ = [
     "DOUBTS",

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding import Floats
 from understudy.errors import InputError
-from understudy.lexical.logistic import sigmoid
-from understudy.model_folder import read_card
+from understudy.language.encoding import Floats
+from understudy.language.lexical.logistic import sigmoid
+from understudy.language.model_folder import read_card
 from understudy.people.own_words import DOUBTS, FORMS, Statement, kinds
 from understudy.text import stop_words
 

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from understudy.encoding import Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Encoder, Floats, SentenceEncoder
 from understudy.people.claims import Claim, SceneSpeech, claims_of
 from understudy.people.clauses import filled, table
 from understudy.people.merging import Found, Merged, merged
 from understudy.people.plausibility import TYPICAL_LIKENESS, Circumstances, StatementModel, features, shipped_model
 from understudy.progress import Progress, ignore_progress
-from understudy.story import PROFILE, Fact, Finding, Moment, Scene
-from understudy.storyfile import Story
-from understudy.storyfile.found import line_after
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import line_after
+from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
 
 __all__ = ["SAME", "attribute_facts", "attribute_of", "encoded", "rows_of", "statements", "statements_in_talk"]
 

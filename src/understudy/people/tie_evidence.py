@@ -24,8 +24,8 @@ from understudy.people.tie_patterns import (
     unspaced_claims,
 )
 from understudy.progress import Progress
-from understudy.story import Line, Moment, Scene
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Scene
 
 __all__ = ["Gathered", "TieEvidence", "TieKey", "addressees", "gather", "in_order"]
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
 from understudy.people.tie_patterns import weights
-from understudy.tie_terms import gender_of
+from understudy.story.tie_terms import gender_of
 
 __all__ = ["ROMANCE", "beginning", "genders_of", "mass_of", "weighed"]
 

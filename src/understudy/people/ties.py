@@ -23,10 +23,10 @@ from understudy.people.kinship import BOUNDS, Bounds, Tie, consistent_ties
 from understudy.people.tie_evidence import Gathered, TieEvidence, gather
 from understudy.people.tie_weighing import genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
-from understudy.story import Finding, Moment, Relation
-from understudy.storyfile import Story
-from understudy.storyfile.found import line_after
-from understudy.tie_terms import plain_term, terms
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import line_after
+from understudy.story.tie_terms import plain_term, terms
+from understudy.story.types import Finding, Moment, Relation
 
 __all__ = ["LEAST", "dated_ties", "ties"]
 

@@ -17,18 +17,18 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.cards import Card, card_from_text, json_of, png_of, portrait
-from understudy.dialogue import USER_NAME, Situation, Turn
-from understudy.documents import cast_document, persona_document, reply_document, scene_document
-from understudy.export import card_at
-from understudy.names import people_at, shown_names_at
+from understudy.formats.cards import Card, card_from_text, json_of, png_of, portrait
+from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
+from understudy.formats.export import card_at
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
 from understudy.server.operations import Call, Operation
 from understudy.server.schemas import FindingDocument, ReplyDocument
 from understudy.server.telemetry import METRICS_TYPE
-from understudy.spoiler_free import scenes_before, timeline
-from understudy.story import Character, Moment, Scene
-from understudy.storyfile import CastMember, Story
+from understudy.story.dialogue import USER_NAME, Situation, Turn
+from understudy.story.names import people_at, shown_names_at
+from understudy.story.spoiler_free import scenes_before, timeline
+from understudy.story.storyfile import CastMember, Story
+from understudy.story.types import Character, Moment, Scene
 
 __all__ = [
     "OPERATIONS",

@@ -9,7 +9,7 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from understudy.dialogue import Agent
+from understudy.metrics.utterances import UtteranceStore
 from understudy.people.memory import MEMORY_FILE, PeopleMemory
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.service import ChatService
@@ -19,7 +19,7 @@ from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
 from understudy.server.uploads.service import UploadService
-from understudy.utterances import UtteranceStore
+from understudy.story.dialogue import Agent
 
 __all__ = ["AppContext", "Listed", "context_of"]
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from understudy.databases import Database, Migration, Sqlite, is_postgres, migrate, open_database
+from understudy.database import Database, Migration, Sqlite, is_postgres, migrate, open_database
 from understudy.errors import InputError, Unreachable
 from understudy.server.problems import Refused
 

@@ -17,11 +17,11 @@ from hashlib import blake2b
 from typing import TypeVar
 
 from understudy.agents.continuing import continued, continuing, split_begun
-from understudy.cancellation import Cancellation
-from understudy.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 from understudy.errors import AgentError
 from understudy.server.problems import Refused
 from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST, MAX_THREADS, RETRY_AFTER_S, Disconnected, WorkerPool
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
 __all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 

@@ -4,7 +4,7 @@ A model name, `story/character@moment#facing`, chooses the moment. Moment and fa
 character knows the whole story, and faces nobody of it. A `/`, `@`, `#` or `%` that is part of a name is
 percent-encoded as in a URL (%2F, %40, %23, %25).
 
-Every route that takes a name resolves it here (the rule is in `understudy.names`). Errors of the story itself may name
+Every route that takes a name resolves it here (the rule is in `story.names`). Errors of the story itself may name
 later moments or people, so they are replaced: the message is the same for somebody who comes later, for the true name
 behind a false one and for a name that is made up.
 
@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import unquote
 
-from understudy.dialogue import Reply, Situation, situation_at
-from understudy.names import GOES_BY, ShownNames, ambiguity, people_at, people_called, shown_names
-from understudy.persona import FoundSentence, Other, Past, Persona
 from understudy.server.problems import Refused
-from understudy.story import Exchange, Fact, Line, Moment, Relation, Scene
-from understudy.storyfile import CastMember, Story
-from understudy.wording import about_other
+from understudy.story.dialogue import Reply, Situation, situation_at
+from understudy.story.names import GOES_BY, ShownNames, ambiguity, people_at, people_called, shown_names
+from understudy.story.persona import FoundSentence, Other, Past, Persona
+from understudy.story.storyfile import CastMember, Story
+from understudy.story.types import Exchange, Fact, Line, Moment, Relation, Scene
+from understudy.story.wording import about_other
 
 __all__ = [
     "ModelName",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from understudy.names import ShownNames
-from understudy.storyfile.name_finder import NameReplacer
+from understudy.story.names import ShownNames
+from understudy.story.storyfile.name_finder import NameReplacer
 
 __all__ = ["ShownPieces", "StopSequences"]
 

@@ -15,11 +15,11 @@ from anyio import to_thread
 
 from understudy.errors import InputError, Unreachable
 from understudy.judging import LOWER_IS_CLOSER
+from understudy.metrics.utterances import FILTER, StoredUtterance, UtteranceStore
+from understudy.metrics.utterances.review import Near, Review
 from understudy.server.context import AppContext
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
-from understudy.utterances import FILTER, StoredUtterance, UtteranceStore
-from understudy.utterances.review import Near, Review
 
 __all__ = [
     "OPERATIONS", "Agreement", "QueueQuery", "QueueView", "UtteranceDocument", "agreement", "decide", "parse_number",

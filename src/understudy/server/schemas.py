@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from understudy.dialogue import Reply
-from understudy.documents import reply_document
+from understudy.formats.documents import reply_document
+from understudy.story.dialogue import Reply
 
 __all__ = ["CandidateDocument", "EvidenceDocument", "FindingDocument", "ReplyDocument", "UsageDocument", "reply_struct"]
 

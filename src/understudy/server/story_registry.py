@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from understudy.dialogue import Reply, Situation, mark_found
 from understudy.errors import UnknownStory
-from understudy.names import ShownNames, shown_names_at
 from understudy.server.names import ModelName, reply_as_shown, situation_as_shown, situation_of
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import Reply, Situation, mark_found
+from understudy.story.names import ShownNames, shown_names_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from understudy.text import fold
 
 __all__ = ["ServedCharacter", "StoryRegistry"]

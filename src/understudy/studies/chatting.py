@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from understudy.dialogue import Agent, Situation, Turn
 from understudy.errors import InputError
-from understudy.persona import Other, Persona
+from understudy.story.dialogue import Agent, Situation, Turn
+from understudy.story.persona import Other, Persona
 from understudy.studies.assignment import Assignment, assigned_to, open_assignment
 from understudy.studies.item import Block, Item, Option, Problem, Said
 from understudy.studies.kind import GivenAnswer

@@ -25,8 +25,8 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.metrics.correlation import Correlation, correlations
 from understudy.metrics.statistics import holm
-from understudy.readers.jsonstream import json_lines
-from understudy.readers.source import SourceFile
+from understudy.sources.jsonstream import json_lines
+from understudy.sources.source import SourceFile
 
 __all__ = ["correlate", "read_measures", "read_people_scores"]
 

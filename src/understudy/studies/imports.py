@@ -1,9 +1,9 @@
 """What people already gave, elsewhere and before: published answers as finished studies.
 
-    tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`readers.annotations`),
+    tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`formats.annotations`),
                   with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study.
                   It is named for its show, or as `--format annotation` names it: SHOW-p2.tsv
-    volunteers    ConvAI2's chats of volunteers with bots (`readers.volunteers`): the score, 1 to 5, that somebody gave
+    volunteers    ConvAI2's chats of volunteers with bots (`formats.volunteers`): the score, 1 to 5, that somebody gave
                   to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the score
                   stands for engagingness, as in that kind's own `--format volunteers`
 
@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import InputError
+from understudy.formats.annotations import Annotation, read_annotations
+from understudy.formats.tvshowguess import EPISODE
+from understudy.formats.volunteers import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.guessing import Masked
-from understudy.readers.annotations import Annotation, read_annotations
-from understudy.readers.tvshowguess import EPISODE
-from understudy.readers.volunteers import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
-from understudy.story import Line, Moment, Scene
+from understudy.story.types import Line, Moment, Scene
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.guess import masked_item

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.dialogue import Agent
 from understudy.errors import AgentError, InputError
-from understudy.readers import read
-from understudy.readers.persona_records import read_persona_records
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.formats.persona_records import read_persona_records
+from understudy.story.dialogue import Agent
+from understudy.story.storyfile import Story
 from understudy.studies.study import Study
 
 __all__ = ["load_agents", "open_story", "personas_of"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.dialogue import Agent
 from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
+from understudy.story.dialogue import Agent
 from understudy.studies.attention import attention_checks
 from understudy.studies.item import Item
 from understudy.studies.kinds import kind_of

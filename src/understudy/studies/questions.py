@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
-from understudy.dialogue import USER_NAME, Situation, Turn, situation_at
 from understudy.errors import InputError, StoryError
-from understudy.persona import Other
-from understudy.readers import embedded
-from understudy.readers.hpd import question_of, sessions
-from understudy.readers.probes import read_probes
-from understudy.readers.source import SourceFile
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.formats import embedded
+from understudy.formats.hpd import question_of, sessions
+from understudy.formats.probes import read_probes
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.story.persona import Other
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
+from understudy.story.wording import tie_sentence
 from understudy.studies.item import Block, Said
 from understudy.studies.material import open_story
 from understudy.studies.study import Study
-from understudy.wording import tie_sentence
 
 __all__ = ["OWN", "QUESTION_KEYS", "AskedQuestion", "dialogue_block", "persona_blocks", "questions_of", "text_lines"]
 

@@ -12,11 +12,11 @@ import random
 from collections.abc import Sequence
 
 from understudy.agents.passages import plain_line
-from understudy.dialogue import Agent
+from understudy.database.record_log import RecordLog
 from understudy.errors import AgentError
 from understudy.people.draft import story_fingerprint
-from understudy.record_log import RecordLog
-from understudy.storyfile import Story
+from understudy.story.dialogue import Agent
+from understudy.story.storyfile import Story
 from understudy.studies.material import load_agents
 from understudy.studies.questions import OWN, AskedQuestion
 from understudy.studies.study import Study

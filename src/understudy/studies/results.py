@@ -21,10 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.dialogue import Reply, Situation, Turn
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say
 from understudy.studies.item import Item, Question
 from understudy.studies.kind import GivenAnswer

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.formats.annotations import HISTORY, Annotation, Instance, Rationale, ShowInstance
+from understudy.formats.speaker_guesses import SpeakerGuess, guess_documents
 from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.metrics.statistics import Estimate, interval
-from understudy.readers.annotations import HISTORY, Annotation, Instance, Rationale, ShowInstance
-from understudy.readers.speaker_guesses import SpeakerGuess, guess_documents
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study
 

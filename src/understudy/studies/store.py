@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from understudy.databases import Database, Migration, migrate, open_database
+from understudy.database import Database, Migration, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
 from understudy.studies.item import Answer, Item, item_from_document
 from understudy.studies.kind import GivenAnswer

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.storyfile.toml_tables import load_toml, quoted
+from understudy.story.storyfile.toml_tables import load_toml, quoted
 
 __all__ = ["Study", "load_study", "study_from_document"]
 

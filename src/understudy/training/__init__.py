@@ -16,7 +16,7 @@ from understudy.registry import Imported, Need, RegistryEntry
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
-    from understudy.model_folder import ModelFolder
+    from understudy.language.model_folder import ModelFolder
     from understudy.training.loop import Progress
 
 __all__ = ["TRAINERS", "Trainer", "train"]

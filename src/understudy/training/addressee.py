@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.lexical.lbfgs import minimize
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import ModelFolder
 from understudy.metrics.statistics import interval
-from understudy.model_folder import ModelFolder
 from understudy.people.addressees import FEATURES, MODEL, AddresseeModel, Dialogue, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
 from understudy.people.vocatives import EpithetUse

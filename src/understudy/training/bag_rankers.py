@@ -23,7 +23,7 @@ from understudy.agents.bag_ranker import MAX_TURNS
 from understudy.agents.kv_memory import KeyValueMemory
 from understudy.agents.profile_memory import ProfileMemory
 from understudy.errors import InputError
-from understudy.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.text import words
 from understudy.training.dialogues import (
     ProfiledDialogue,

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding import SentenceEncoder
-from understudy.encoding.sequences import Floats
 from understudy.errors import InputError
+from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.sequences import Floats
+from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.metrics.contradiction import LABELS, ROLE, ContradictionModel, pair_features
 from understudy.metrics.statistics import interval
-from understudy.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Optimization, Progress, fit, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model

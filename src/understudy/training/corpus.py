@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import SequenceFormat, Sequencer, Tokens, canonical
 from understudy.errors import InputError
+from understudy.language.encoding.sequences import SequenceFormat, Sequencer, Tokens, canonical
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
 
 __all__ = ["PAIRS", "EncodedExample", "Mixing", "Sequences", "Shown", "TokenizedDialogues", "read_pairs"]

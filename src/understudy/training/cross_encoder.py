@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.cross_encoder import NAME, CrossEncoder
-from understudy.encoding import shipped_model
-from understudy.encoding.encoder import read_encoder_card
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.language.encoding import shipped_model
+from understudy.language.encoding.encoder import read_encoder_card
+from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.bert import PackedSequences
 from understudy.training.corpus import Mixing, Sequences, TokenizedDialogues
 from understudy.training.dialogues import DialogueSplit

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
 
-from understudy.encoding import Context
 from understudy.errors import InputError
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
+from understudy.formats.personachat import examples
+from understudy.language.encoding import Context
+from understudy.sources.source import SourceFile
 
 __all__ = [
     "CONDITIONS",

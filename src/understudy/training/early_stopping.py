@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.model_folder import Tensors
+from understudy.language.model_folder import Tensors
 from understudy.training.task import Checkpoint
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.encoder import load_tokenizer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.language.encoding.encoder import load_tokenizer
+from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.bert import PackedSequences, pack, unit_vectors
 from understudy.training.contrastive import batch_of, contrast
 from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, read_pairs

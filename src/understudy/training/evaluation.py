@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from understudy.agents.bag_ranker import Question as RankingQuestion
 from understudy.agents.fit import CachedEncoder, build_fits
-from understudy.dialogue import Situation, Turn
-from understudy.encoding import SentenceEncoder
-from understudy.persona import Other, Persona
+from understudy.language.encoding import SentenceEncoder
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
 from understudy.training.dialogues import CONDITIONS, DialogueSplit, ReplyQuestion, questions_of
 
 __all__ = ["encoder_figures", "expected_hits", "hits_at_1", "ranking_figures"]

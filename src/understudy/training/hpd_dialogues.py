@@ -14,12 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.readers.hpd.reading import Session, recognises, sessions
-from understudy.readers.source import SourceFile
-from understudy.story import Fact, Moment, Relation
+from understudy.formats.hpd.reading import Session, recognises, sessions
+from understudy.sources.source import SourceFile
+from understudy.story.types import Fact, Moment, Relation
+from understudy.story.wording import fact_sentence, tie_sentence
 from understudy.text import did_you_mean, guess_language
 from understudy.training.dialogues import DialogueSplit, Profile, ProfiledDialogue
-from understudy.wording import fact_sentence, tie_sentence
 
 __all__ = ["ALL_PARTS", "held_back_sessions", "hpd_dialogues", "hpd_training_file", "parse_given"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.model_folder import Tensors
+from understudy.language.model_folder import Tensors
 from understudy.training.task import CHECKPOINT_EVERY, Checkpoint
 
 if TYPE_CHECKING:

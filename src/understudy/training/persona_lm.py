@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.errors import InputError
+from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
+from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card
 from understudy.metrics.transformer_lm import perplexity
-from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card
-from understudy.persona import persona_at
-from understudy.storyfile import Story
+from understudy.story.persona import persona_at
+from understudy.story.storyfile import Story
 from understudy.training.early_stopping import EarlyStopping
 from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import (

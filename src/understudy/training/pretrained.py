@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding.sequences import SequenceFormat
 from understudy.errors import InputError, MissingExtra
-from understudy.libraries import import_library
-from understudy.model_folder import is_model_folder, read_tensors
+from understudy.language.encoding.sequences import SequenceFormat
+from understudy.language.libraries import import_library
+from understudy.language.model_folder import is_model_folder, read_tensors
 from understudy.training.dialogues import sha256_of
 
 __all__ = [

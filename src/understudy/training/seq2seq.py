@@ -31,8 +31,8 @@ from understudy.agents.lstm_agent import LSTMAgent
 from understudy.agents.seq2seq import Seq2Seq
 from understudy.agents.word_tokens import SPECIAL, TokenVocabulary
 from understudy.errors import InputError
+from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor
 from understudy.metrics.overlap import glove_ranks
-from understudy.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor
 from understudy.training.chair_examples import ChairExample, ReplyCounts, chairs_of, reply_losses
 from understudy.training.dialogues import (
     DialogueSplit,

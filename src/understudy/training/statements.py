@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding import Floats, SentenceEncoder
-from understudy.lexical.logistic import fit_binary, sigmoid
-from understudy.model_folder import atomic_folder, write_card
+from understudy.formats.personachat import examples
+from understudy.language.encoding import Floats, SentenceEncoder
+from understudy.language.lexical.logistic import fit_binary, sigmoid
+from understudy.language.model_folder import atomic_folder, write_card
 from understudy.people.claims import SceneSpeech, claims_of
 from understudy.people.plausibility import NAME, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
+from understudy.sources.source import SourceFile
 from understudy.training.dialogues import sha256_of
 from understudy.training.task import check_output, provenance
 

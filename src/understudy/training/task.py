@@ -18,7 +18,15 @@ from typing import Any, Generic, TypeVar
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.model_folder import CARD, FORMAT, ModelFolder, Tensors, read_tensors, write_model, write_tensors
+from understudy.language.model_folder import (
+    CARD,
+    FORMAT,
+    ModelFolder,
+    Tensors,
+    read_tensors,
+    write_model,
+    write_tensors,
+)
 
 __all__ = [
     "CHECKPOINT_EVERY",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from understudy.agents.word_tokens import read_tokens
 from understudy.errors import InputError, UnknownFormat
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.formats import read
+from understudy.story.storyfile import Story
 from understudy.text import guess_language, pieces
 from understudy.training.dialogues import PERSONAS, dialogues_of, training_file
 

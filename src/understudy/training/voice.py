@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.lexical.logistic import fit_binary, sigmoid
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.logistic import fit_binary, sigmoid
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.metrics.statistics import auc, calibration_error
 from understudy.metrics.voice.model import FEW_MARKS, PARTS, SpeakerComparison, SpeakerLines, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Optimization, Progress, fit, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model

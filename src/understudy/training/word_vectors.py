@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.bag_ranker import spelled
 from understudy.errors import InputError
-from understudy.lexical import Floats
+from understudy.language.lexical import Floats
 from understudy.text import words
 from understudy.training.dialogues import ReplyQuestion
 

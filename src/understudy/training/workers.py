@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from understudy.libraries import import_library
+from understudy.language.libraries import import_library
 
 if TYPE_CHECKING:
     from torch import Tensor

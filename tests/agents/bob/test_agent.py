@@ -13,9 +13,9 @@ from people import hearing, situation, tie
 from understudy.agents import agent_named
 from understudy.agents.bob.agent import TEXT_TOKENS, BobAgent
 from understudy.agents.pools import own_past
-from understudy.dialogue import BatchAgent, BatchLanguageModel, Turn
 from understudy.errors import InputError
-from understudy.model_folder import read_tensors, write_tensors
+from understudy.language.model_folder import read_tensors, write_tensors
+from understudy.story.dialogue import BatchAgent, BatchLanguageModel, Turn
 
 pytest.importorskip("torch", reason="the network needs the extra 'train'")
 

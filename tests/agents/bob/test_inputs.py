@@ -7,8 +7,8 @@ import pytest
 from models import tiny_base
 from people import hearing, situation, tie
 from understudy.agents.bob.inputs import CONTEXT_TOKENS, PERSONA_TOKENS, DialogueSequencer, conditioned_context
-from understudy.encoding import Context
 from understudy.errors import InputError
+from understudy.language.encoding import Context
 from understudy.training.pretrained import Base, load_base
 
 

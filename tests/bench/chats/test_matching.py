@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from chats import chat, volunteers
-from understudy.bench.chats.judged import COMBINED, match_rows, profile_wins
-from understudy.bench.personachat.scorers import Training
-from understudy.readers.volunteers import JudgedChat, read_judged_chats
+from understudy.formats.volunteers import JudgedChat, read_judged_chats
+from understudy.papers.personachat.judged_chats import COMBINED, match_rows, profile_wins
+from understudy.papers.personachat.scorers import Training
 
 TRAINING = Training(["i make things", "hello there", "what do you do ?"], ["i make things."])
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from understudy.bench.chats.measures import chat_measures
-from understudy.dialogue import Situation, Turn
-from understudy.readers.chat_records import ChatLine, ChatRecord
+from understudy.formats.chat_records import ChatLine, ChatRecord
+from understudy.story.dialogue import Situation, Turn
 
 PROFILES = ("i keep bees.", "my dog is old."), ("i sail boats.", "i live by the sea.")
 

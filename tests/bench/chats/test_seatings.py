@@ -7,7 +7,7 @@ import pytest
 from models import tiny_data
 from understudy.bench.chats.seatings import halved, personachat_exchanges, personachat_seatings, story_seatings
 from understudy.errors import InputError, StoryError, UnknownCharacter
-from understudy.readers import read
+from understudy.formats import read
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from models import tiny_data, tiny_model
 from understudy.agents import agent_named
 from understudy.bench.chats.seatings import Seating, personachat_exchanges, personachat_seatings, story_seatings
 from understudy.bench.chats.self_chat import Speakers, hold_chat, hold_chats, manifest_path
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.errors import AgentError, InputError
-from understudy.readers import read
-from understudy.readers.chat_records import ChatLine, read_chats
+from understudy.formats import read
+from understudy.formats.chat_records import ChatLine, read_chats
+from understudy.story.dialogue import Reply, Situation, Turn
 
 
 class Parrot:

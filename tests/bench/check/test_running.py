@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.backends import Backend, Completion
 from understudy.bench.check.running import CheckRepeat, CheckResult, document_of, run_tests
 from understudy.bench.check.tests_file import CheckTest, TestsFile
-from understudy.cancellation import Cancellation
 from understudy.cli.check import junit_xml
-from understudy.dialogue import ChatMessage, Sampling, Usage, situation_at
 from understudy.errors import BackendError, InputError
+from understudy.formats import read
 from understudy.judging import Rule
-from understudy.readers import read
+from understudy.language.backends import Backend, Completion
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import ChatMessage, Sampling, Usage, situation_at
 
 Say = Callable[[Sequence[ChatMessage], Sampling], str]
 

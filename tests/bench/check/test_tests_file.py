@@ -8,7 +8,7 @@ import pytest
 from understudy.bench.check.running import EXAMPLE
 from understudy.bench.check.tests_file import TestsFile, read_tests
 from understudy.errors import InputError
-from understudy.readers import embedded, read
+from understudy.formats import embedded, read
 
 TEST = '[[test]]\nname = "a"\nturns = ["Hello."]\nmust = ["x"]\n'
 

@@ -11,9 +11,9 @@ import judged
 from understudy.bench.generation import likelihood, likelihood_items, likelihood_marks, likelihood_rows
 from understudy.bench.generation.likelihood import NO_LOG_PROBS
 from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.personachat.bench import files_of, questions_in
-from understudy.dialogue import Example, Situation, Turn
 from understudy.errors import AgentError
+from understudy.papers.personachat.bench import files_of, questions_in
+from understudy.story.dialogue import Example, Situation, Turn
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 import judged
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
-from understudy.backends.scripted import ScriptedBackend
 from understudy.bench.generation import GeneratedReply, prompt_of, replies, replies_of
 from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.personachat.bench import files_of, questions_in
-from understudy.dialogue import Example, Reply, Situation, Turn
 from understudy.errors import AgentError, BackendError
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.papers.personachat.bench import files_of, questions_in
+from understudy.story.dialogue import Example, Reply, Situation, Turn
 
 
 @pytest.fixture

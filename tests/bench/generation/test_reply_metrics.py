@@ -9,11 +9,11 @@ import pytest
 import judged
 from understudy.bench.generation import REPLY_METRICS, GeneratedReply, reply_items, reply_rows
 from understudy.bench.generation.reply_metrics import NO_PROFILE, NO_REPLIES
-from understudy.bench.personachat.bench import files_of, questions_in
-from understudy.dialogue import Example
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.samples import Samples
-from understudy.persona import Persona
+from understudy.papers.personachat.bench import files_of, questions_in
+from understudy.story.dialogue import Example
+from understudy.story.persona import Persona
 
 SAID = ("I mend clocks!", "i mend old clocks .", "i bake , i bake , i bake , i bake .", None)
 

@@ -9,8 +9,8 @@ import pytest
 import realdata
 from quoted_prose import prose_of
 from understudy.bench.novels.cast import AnnotatedCharacter, annotated_cast, cast_figures
-from understudy.quotations.cast import find_cast
-from understudy.quotations.prose import NovelCharacter
+from understudy.novels.cast import find_cast
+from understudy.novels.prose import NovelCharacter
 
 
 def annotated(name: str, *aliases: str, gender: str = "f", category: str = "major", **more: bool) -> AnnotatedCharacter:

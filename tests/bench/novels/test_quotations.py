@@ -10,8 +10,8 @@ import pytest
 
 import realdata
 from understudy.bench.novels.bench import quotation_figures
-from understudy.quotations.parsing import parse_prose
-from understudy.quotations.prose import Prose, Quotation, Span
+from understudy.novels.parsing import parse_prose
+from understudy.novels.prose import Prose, Quotation, Span
 
 TEXT = '"I said \'No\' to him," she told us. "Twice." He read "Emma" aloud. "Well!"\n'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from understudy.bench.people.memory import RecallQuestion, questions_of, rows
-from understudy.dialogue import Turn
 from understudy.errors import InputError
+from understudy.story.dialogue import Turn
 
 BEES, BOATS = "I keep bees on the roof.", "I keep boats in a shed."
 

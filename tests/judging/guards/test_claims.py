@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guards.claims import others_deed, unsupported_claim
-from understudy.persona import Other, Persona, Told
-from understudy.readers import read
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
+from understudy.story.persona import Other, Persona, Told
 
 PERSON = Situation(Persona("Ann", profile=("I keep bees.", "My brother is a miller.")))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.dialogue import Draft, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guards import StoryViews
 from understudy.judging.guards.foretold import (
     THRESHOLD,
@@ -15,8 +15,8 @@ from understudy.judging.guards.foretold import (
     features_of,
     foretold,
 )
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Turn, situation_at
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from people import ListPast, exchanges
-from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guards import StoryViews, Verdict, all_guards, objection
 from understudy.judging.guards.address import address
 from understudy.judging.guards.contradiction import against_age, against_ties, wrong_gender
@@ -16,10 +16,10 @@ from understudy.judging.guards.knowledge import invented, not_yet_known
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import by_presence, kept_secret, retold
-from understudy.persona import Other, Persona
-from understudy.readers import read
-from understudy.story import Line, Moment, Relation, Scene
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
+from understudy.story.persona import Other, Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Relation, Scene
 
 ZITA = Situation(Persona("Zita Karst"), faced=Other("Pia Lenk", ("Pia Lenk is a woman.",), aliases=("Pia", "Sparrow")))
 HEARD = (Turn("Pia Lenk", "Where is the rack?"),)

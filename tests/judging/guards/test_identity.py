@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from people import ListPast, exchanges
-from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guards import StoryViews
 from understudy.judging.guards.identity import made_up_words, poses_as_another, speaks_as_another
-from understudy.persona import Persona
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 NURI = Situation(Persona("Nuri Castellane", profile=("I fly a salvage tug.",), attributes={"nickname": ("Spark",)}))
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from understudy.dialogue import Draft, Situation, Turn, situation_at
+from understudy.formats import read
 from understudy.judging.guards import StoryViews
 from understudy.judging.guards.later import known_later
 from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.vocabulary import is_ordinary, is_title
-from understudy.persona import Persona
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 
 import realdata
 import speaking
-from understudy.bench.voice import judged_in
 from understudy.metrics import Samples
 from understudy.metrics.statistics import average_precision, calibration_error, spearman
 from understudy.metrics.voice import Contrast, VoiceCast, voice
 from understudy.metrics.voice.model import shipped_voice_model
+from understudy.papers.utterance_metrics.bench import judged_in
 
 SAMPLES = Samples(speaking.novel(1, 40), "ja")
 

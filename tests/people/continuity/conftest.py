@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from understudy.formats import read
 from understudy.people.continuity import Fault, check_continuity
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 MakeStory = Callable[..., Story]
 CAST = "".join(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from timing import cpu_seconds
+from understudy.formats import read
 from understudy.people.continuity import KINDS, check_continuity
-from understudy.readers import read
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 MakeStory = Callable[..., Story]
 

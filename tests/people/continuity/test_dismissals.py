@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from understudy.errors import InputError
 from understudy.people.continuity import Fault
 from understudy.people.continuity.dismissals import Dismissals, dismissals_path
-from understudy.story import Line, Moment
+from understudy.story.types import Line, Moment
 
 FAULT = Fault("unknown", Line(Moment((1, 2, 3)), "Mara", "Nobody sails."), "Varrenholm", "because", (), 0.7)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from understudy.people.continuity import check_continuity
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 MakeStory = Callable[..., Story]
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.server.context import AppContext
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 
 Events = list[tuple[str, Any]]
 

@@ -12,9 +12,9 @@ import pytest
 from server.chats.conftest import events_of
 from server.conftest import Ask, visiting
 from understudy.agents.scripted import Scripted
-from understudy.cards import json_of, parse_card, png_of, portrait
-from understudy.cards.document import card_of
-from understudy.readers import read
+from understudy.formats import read
+from understudy.formats.cards import json_of, parse_card, png_of, portrait
+from understudy.formats.cards.document import card_of
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry

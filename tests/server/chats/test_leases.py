@@ -13,10 +13,10 @@ import pytest
 from server.chats.conftest import Remembering, events_of
 from server.chats.test_service import BEGUN
 from server.conftest import MakeContext, visiting
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.server.app import make_app
 from understudy.server.chats import leases
 from understudy.server.context import AppContext
+from understudy.story.dialogue import Reply, Situation, Turn
 
 
 class Blocking(Remembering):

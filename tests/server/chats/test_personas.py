@@ -11,8 +11,8 @@ from server.chats.conftest import events_of
 from server.chats.test_service import BEGUN, reaching
 from server.conftest import MakeContext
 from understudy.agents.scripted import Scripted
-from understudy.dialogue import Turn
 from understudy.server.app import make_app
+from understudy.story.dialogue import Turn
 from writers import Writer
 
 TOM = {"name": "Tom", "description": "A sailor, 40. He drinks."}

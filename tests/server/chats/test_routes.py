@@ -10,7 +10,7 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.server.context import AppContext
 from understudy.server.database import ServerDatabase
 

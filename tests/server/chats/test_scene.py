@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from brasskey import CAST, brass_key
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.chats.scene import differences
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 LATE = """
 [[fact]]

@@ -13,13 +13,13 @@ import pytest
 from server.chats.conftest import Remembering, events_of
 from server.conftest import Ask, MakeContext, serving, visiting
 from understudy.agents.scripted import Scripted
-from understudy.databases import Database
-from understudy.dialogue import Reply, Situation, Turn
+from understudy.database import Database
 from understudy.errors import AgentError
 from understudy.server.app import make_app
 from understudy.server.chats.service import MAX_PENDING, KeyedLock
 from understudy.server.context import AppContext
 from understudy.server.guard import GuardMiddleware
+from understudy.story.dialogue import Reply, Situation, Turn
 
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}
 

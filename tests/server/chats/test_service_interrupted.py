@@ -15,12 +15,12 @@ from brasskey import ACT_1, ACT_2, brass_key
 from server.chats.conftest import Remembering, events_of
 from server.chats.test_service import BEGUN, begin, reaching, said, texts
 from server.conftest import MakeContext, visiting
-from understudy.databases import Database
-from understudy.dialogue import Reply, Situation, Turn
-from understudy.readers import read
+from understudy.database import Database
+from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.chats import store
 from understudy.server.context import AppContext
+from understudy.story.dialogue import Reply, Situation, Turn
 
 
 class Blocking(Remembering):

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from understudy.databases import Database, Sqlite, migrate, open_database
+from understudy.database import Database, Sqlite, migrate, open_database
 from understudy.server.chats import store
 from understudy.server.chats.store import Message
 from understudy.server.database import APPLICATION_ID, migrations

@@ -9,9 +9,9 @@ import pytest
 from server.chats.conftest import Events, Remembering, events_of
 from server.chats.test_service import begin, reaching, said, texts
 from server.conftest import Ask, MakeContext
-from understudy.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 from writers import PIECES, Writer
 
 BOTH = {"characters": ["Ines Vale", "Tobias Rook"], "at": "2.2"}

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.drawing.course_chart import TimeAxis, course_chart, sparkline, time_axis
-from understudy.spoiler_free import Course, Stop, timeline
-from understudy.story import Moment
+from understudy.story.spoiler_free import Course, Stop, timeline
+from understudy.story.types import Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
 AXIS = TimeAxis(

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 from understudy.people.continuity.scenes import Learning
 from understudy.server.drawing.learning_chart import learning_chart
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -20,7 +20,7 @@ from understudy.server.drawing.ties_graph import (
     signed,
     ties_graph,
 )
-from understudy.story import Moment, Relation
+from understudy.story.types import Moment, Relation
 
 SVG = "{http://www.w3.org/2000/svg}"
 AT = Moment((1, 1))

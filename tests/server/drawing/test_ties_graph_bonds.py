@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.persona import persona_at
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.drawing.ties_graph import bonds_of, known_since
-from understudy.story import Moment
+from understudy.story.persona import persona_at
+from understudy.story.types import Moment
 
 
 def test_since_when_others_are_known() -> None:

@@ -12,15 +12,15 @@ import pytest
 
 from server.chats.test_service import reaching
 from understudy.agents.scripted import Scripted
-from understudy.cards.document import json_of
-from understudy.dialogue import situation_at
-from understudy.export import card_at
-from understudy.readers import read
+from understudy.formats import read
+from understudy.formats.cards.document import json_of
+from understudy.formats.export import card_at
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import situation_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 Client = openai.OpenAI
 ZITA = "demo/Zita@2.3#Benedek"

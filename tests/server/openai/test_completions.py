@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 
 
 class Listening:

@@ -8,12 +8,12 @@ import pytest
 
 from server.conftest import MakeContext
 from server.openai.test_messages import NEW_CHAT, heard, said, system, user
-from understudy.dialogue import Turn, situation_at
-from understudy.export import card_at
-from understudy.macros import fill_macros
-from understudy.readers import read
+from understudy.formats import read
+from understudy.formats.export import card_at
 from understudy.server.openai.copies import Copies, without_card_scene
-from understudy.storyfile import Story
+from understudy.story.dialogue import Turn, situation_at
+from understudy.story.macros import fill_macros
+from understudy.story.storyfile import Story
 
 
 def card_messages(story: Story, who: str, at: str, shown: str = "") -> list[dict[str, Any]]:

@@ -11,12 +11,12 @@ import pytest
 from server.conftest import MakeContext, visiting
 from server.openai.test_completions import send
 from understudy.agents import agent_named
-from understudy.dialogue import Situation, Turn
+from understudy.agents.prompting import STYLES, build_prompt
 from understudy.judging.loading import load_guarded
-from understudy.prompting import STYLES, build_prompt
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.storyfile import Story
 
 MAIN = "Write Ines Vale's next reply in a fictional chat between Ines Vale and Tom."
 BAKER = "I am Tom, a one-armed baker. I have a brown dog called Rex."

@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from understudy.agents.scripted import Scripted
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext, Listed
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 
 def listed(stories: dict[str, Story], folder: Path, which: Listed) -> list[str]:

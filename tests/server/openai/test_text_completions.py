@@ -11,8 +11,8 @@ import pytest
 
 from server.conftest import MakeContext, serving
 from server.openai.test_completions import Listening
-from understudy.dialogue import Turn
 from understudy.server.app import make_app
+from understudy.story.dialogue import Turn
 from writers import PIECES, Writer
 
 STORY = "Ines Vale keeps a light.\nScenario: The lamp room, at dusk.\n***\n"

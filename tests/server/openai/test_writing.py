@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from server.conftest import MakeContext, serving
-from understudy.dialogue import Candidate, Reply, Sampling, Usage
 from understudy.server.app import make_app
+from understudy.story.dialogue import Candidate, Reply, Sampling, Usage
 from writers import PIECES, Writer
 
 TEXT = "".join(PIECES)

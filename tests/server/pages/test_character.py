@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from htmlpage import Page
-from understudy.persona import persona_at
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.drawing.ties_graph import known_since
 from understudy.server.pages.character import about_others, dated_attributes, known_people, remembered_scenes
-from understudy.story import Moment
+from understudy.story.persona import persona_at
+from understudy.story.types import Moment
 
 Ask = Callable[..., httpx.Response]
 

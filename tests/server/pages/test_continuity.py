@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from understudy.agents.scripted import Scripted
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
 

@@ -17,7 +17,7 @@ from understudy.agents.scripted import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
+from understudy.story.types import Moment
 
 CHARACTER = "/api/stories/made/characters"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.dialogue import Situation
-from understudy.names import people_at, shown_names_at
-from understudy.persona import Persona
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.names import situation_as_shown, situation_of
 from understudy.server.pages.talk import openers
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation
+from understudy.story.names import people_at, shown_names_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
 
 
 @pytest.fixture(scope="module")

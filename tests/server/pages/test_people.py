@@ -12,15 +12,15 @@ import pytest
 from brasskey import brass_key
 from found import found_fact, found_tie, write_claims
 from server.conftest import MakeContext
+from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.people.draft import read_draft
 from understudy.progress import Progress
-from understudy.readers import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy
-from understudy.story import Fact, Moment, Relation
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Moment, Relation
 
 Ask = Callable[..., httpx.Response]
 EVIL = "<script>alert(1)</script>"

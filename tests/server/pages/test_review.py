@@ -13,8 +13,8 @@ import pytest
 
 from reviewed import filled, line
 from server.conftest import MakeContext
+from understudy.metrics.utterances import APPROVED, FILTER, UtteranceStore
 from understudy.server.context import AppContext
-from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
 Ask = Callable[..., httpx.Response]
 EVIL = '<script>alert("x")</script>'

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.pages.search import highlight, query_words, search
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 Ask = Callable[..., httpx.Response]
 

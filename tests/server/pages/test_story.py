@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from htmlpage import Page
 from understudy.server.pages.story import PAGE_LINES, page_index, paginate, story_address
-from understudy.spoiler_free import Stop
-from understudy.story import Moment
+from understudy.story.spoiler_free import Stop
+from understudy.story.types import Moment
 
 Ask = Callable[..., httpx.Response]
 

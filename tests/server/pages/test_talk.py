@@ -12,13 +12,13 @@ import pytest
 from server.chats.conftest import events_of
 from server.chats.test_service import reaching
 from server.conftest import Ask
-from understudy.dialogue import Evidence, Reply, Situation, Turn
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.dialogue import Evidence, Reply, Situation, Turn
+from understudy.story.storyfile import Story
 
 LORE = [{"keys": ["lamp", "{{char}}'s light"], "content": "{{char}} cleans the lamp at dawn.", "enabled": True}]
 

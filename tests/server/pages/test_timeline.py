@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.pages.timeline import MAX_CELLS, requested_moment, slider_at
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 
 def test_a_page_opens_at_the_end_of_the_first_chapter(stories: dict[str, Story]) -> None:

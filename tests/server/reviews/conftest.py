@@ -7,8 +7,8 @@ import pytest
 
 from reviewed import filled
 from server.conftest import MakeContext
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.context import AppContext
-from understudy.utterances import UtteranceStore
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from server.conftest import MakeContext
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
-from understudy.utterances import UtteranceStore
 
 Ask = Callable[..., httpx.Response]
 

@@ -12,8 +12,8 @@ from server.chats.conftest import events_of
 from server.conftest import MakeContext
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.approved import ApprovedCandidates
+from understudy.metrics.utterances import APPROVED, FILTER, UtteranceStore
 from understudy.server.context import AppContext
-from understudy.utterances import APPROVED, FILTER, UtteranceStore
 
 Ask = Callable[..., httpx.Response]
 GULLS = "The gulls know of the weather what I know of the gulls."

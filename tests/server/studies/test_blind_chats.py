@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from server.studies.conftest import AskStudy, request
-from understudy.dialogue import Reply, Situation, Turn
 from understudy.progress import ignore_progress
 from understudy.server.guard import AccessPolicy, RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
+from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.studies.chatting import chat_view, reply_as_agent
 from understudy.studies.kinds.chat import KIND
 from understudy.studies.store import StudyStore

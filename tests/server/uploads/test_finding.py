@@ -10,7 +10,7 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.fixes import Rename
 from understudy.server.uploads.routes import upload_report
 from understudy.server.uploads.service import UploadService
-from understudy.storyfile.found import REJECTED, read_found
+from understudy.story.storyfile.found import REJECTED, read_found
 from uploading import opened, sent
 
 TALK = b"""[Scene: A kitchen.]

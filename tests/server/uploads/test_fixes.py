@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brasskey import CAST
 from understudy.errors import InputError
-from understudy.readers.casttoml import read_cast
+from understudy.formats.casttoml import read_cast
 from understudy.server.uploads.fixes import (
     AddAlias,
     CastFix,
@@ -24,7 +24,7 @@ from understudy.server.uploads.fixes import (
     WriteCast,
     apply_fix,
 )
-from understudy.story import Character
+from understudy.story.types import Character
 
 PEOPLE = (
     Character("Ines Vale", ("Ines",), ("I keep the keys of the harbour.",)),

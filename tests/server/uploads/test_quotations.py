@@ -16,7 +16,7 @@ from understudy.server.uploads.quotations import QuotationFilter
 from understudy.server.uploads.routes import quotations_of, upload_report
 from understudy.server.uploads.schemas import ListedQuotation, QuotationListing
 from understudy.server.uploads.service import UploadService
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 from uploading import File, opened, sent
 
 NAME = "The Tin Whistle.txt"

@@ -15,7 +15,7 @@ import pytest
 from noveluploads import NOVEL
 from samples import SCRIPT
 from understudy.errors import InputError
-from understudy.readers.prose.corrections import read_corrections
+from understudy.formats.prose.corrections import read_corrections
 from understudy.server.uploads import reading_jobs
 from understudy.server.uploads.limits import MIB, UploadLimits
 from understudy.server.uploads.reader_process import (
@@ -26,7 +26,7 @@ from understudy.server.uploads.reader_process import (
     _system_failure,
 )
 from understudy.server.uploads.reading_jobs import read_in_process
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 
 def work_with(tmp_path: Path, **files: bytes) -> Path:

@@ -20,7 +20,7 @@ from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import AccessPolicy, GuardMiddleware
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 from uploading import FORM, form
 
 Ask = Callable[..., httpx.Response]

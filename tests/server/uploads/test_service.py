@@ -13,7 +13,7 @@ import pytest
 from brasskey import ACT_1, ACT_2, CAST
 from samples import SAMPLES, SCRIPT, TRANSCRIPT
 from understudy.errors import InputError, UnknownStory
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service

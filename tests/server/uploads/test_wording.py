@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
-from understudy.readers import read
+from understudy.formats import read
 from understudy.server.uploads.reader_process import page_wording
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import tomllib
 
-from understudy.story import Character, Moment, Schema
+from understudy.story.types import Character, Moment, Schema
 from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
 from understudy.studies.annotations.rows import AnnotatedFact, AnnotatedTie
 

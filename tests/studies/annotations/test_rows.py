@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.story import Moment, Schema
+from understudy.story.types import Moment, Schema
 from understudy.studies.annotations.rows import COLUMNS, AnnotatedChapter, AnnotatedFact, AnnotatedTie, claims_in
 
 LEVELS = ("part", "chapter", "scene", "line")

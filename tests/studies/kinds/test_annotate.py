@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import understudy
-from understudy.persona import persona_at
+from understudy.formats import read
 from understudy.progress import ignore_progress
-from understudy.readers import read
-from understudy.story import Fact, Relation, holding_at
+from understudy.story.persona import persona_at
+from understudy.story.types import Fact, Relation, holding_at
 from understudy.studies.item import Item, Problem, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.annotate import KIND

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import hpdsessions
-from understudy.bench.hpd.ranking import ranking_marks
-from understudy.bench.hpd.sessions import load_questions
 from understudy.bench.judged_agents import judged_agent, scores_of
 from understudy.errors import InputError
+from understudy.papers.hpd.ranking import ranking_marks
+from understudy.papers.hpd.sessions import load_questions
 from understudy.progress import ignore_progress
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer

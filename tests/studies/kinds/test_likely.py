@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from studying import crowd, items_of, study_of
-from understudy.bench.voice import bench_voice, judged_in
 from understudy.errors import InputError
+from understudy.papers.utterance_metrics.bench import bench_voice, judged_in
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.likely import number_of_likelies

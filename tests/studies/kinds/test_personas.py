@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from studying import crowd, items_of, study_of
-from understudy.persona import persona_at
-from understudy.readers import read
-from understudy.readers.persona_records import read_persona_records
+from understudy.formats import read
+from understudy.formats.persona_records import read_persona_records
+from understudy.story.persona import persona_at
 from understudy.studies.item import Problem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS

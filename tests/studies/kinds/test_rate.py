@@ -10,10 +10,10 @@ import pytest
 
 import realdata
 from studying import chat, crowd, items_of, study_of, write_chats
-from understudy.bench.chats.judged import bench_judged_chats
-from understudy.persona import persona_at
-from understudy.readers import read
-from understudy.readers.volunteers import read_judged_chats
+from understudy.formats import read
+from understudy.formats.volunteers import read_judged_chats
+from understudy.papers.personachat.judged_chats import bench_judged_chats
+from understudy.story.persona import persona_at
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS

@@ -14,10 +14,10 @@ import pytest
 from models import tiny_base, tiny_data
 from people import hearing
 from understudy.agents.bob.agent import BobAgent
-from understudy.dialogue import Situation
 from understudy.errors import InputError
-from understudy.model_folder import read_card, write_tensors
-from understudy.persona import Persona
+from understudy.language.model_folder import read_card, write_tensors
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
 from understudy.training.bob.trainer import BobSettings, initial_weights
 from understudy.training.pretrained import load_base

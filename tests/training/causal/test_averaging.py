@@ -11,7 +11,7 @@ import pytest
 from dialogues import dialogue_base, gpt2_base, trades
 from understudy.agents.causal import CausalAgent, load_transformer
 from understudy.errors import InputError
-from understudy.model_folder import read_card, read_tensors
+from understudy.language.model_folder import read_card, read_tensors
 from understudy.training.causal.averaging import average_models
 from understudy.training.causal.corpora import CausalSettings
 from understudy.training.causal.trainer import DialogueTask

@@ -8,8 +8,8 @@ import pytest
 
 from dialogues import trades
 from realdata import folder
-from understudy.dialogue import Turn
 from understudy.errors import InputError
+from understudy.story.dialogue import Turn
 from understudy.training.causal.corpora import read_corpus
 from understudy.training.corpus import PAIRS
 

@@ -8,7 +8,7 @@ import pytest
 
 from dialogues import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
-from understudy.backends.transformer import open_transformer
+from understudy.language.backends.transformer import open_transformer
 from understudy.training.causal.corpora import read_corpus
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")

@@ -17,10 +17,10 @@ import pytest
 from dialogues import dialogue_base, gpt2_base, trades
 from understudy.agents import agent_named
 from understudy.agents.causal import ADAPTER, CausalAgent
-from understudy.dialogue import BatchAgent, BatchLanguageModel
 from understudy.errors import InputError
-from understudy.model_folder import read_card, read_tensors
-from understudy.readers import examples
+from understudy.formats import examples
+from understudy.language.model_folder import read_card, read_tensors
+from understudy.story.dialogue import BatchAgent, BatchLanguageModel
 from understudy.training import train
 from understudy.training.causal.corpora import CausalSettings, under_condition
 from understudy.training.causal.trainer import DialogueTask

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.lexical.rows import Ints, Reals
+from understudy.language.lexical.rows import Ints, Reals
 from understudy.training.guessing.naming import DRAWN, score_assignments
 
 

@@ -14,9 +14,9 @@ from understudy.errors import AgentError, InputError, StoryError
 from understudy.guessing import Guesses
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
-from understudy.model_folder import CARD, FORMAT
-from understudy.persona import Persona
-from understudy.story import Moment, Scene
+from understudy.language.model_folder import CARD, FORMAT
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Scene
 from understudy.training.guessing.finetuning import data_summary, guessing_figures, held_back
 from understudy.training.guessing.guessers import learned_until, open_guesser
 from understudy.training.guessing.readers import AGENT

@@ -12,8 +12,8 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masked, Masking
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.training.guessing.guessers import WeightedGuessers, combined, fitted_weights
 
 LISTENS = {"keys": "Ines", "locks": "Ines", "doors": "Ines", "boats": "Tobias", "tides": "Tobias", "oars": "Tobias"}

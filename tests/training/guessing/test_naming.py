@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from speakers import CAST, lessons, scene, talk, tiny_reader
-from understudy.backends.transformer import open_transformer
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
-from understudy.persona import Persona
+from understudy.language.backends.transformer import open_transformer
+from understudy.story.persona import Persona
 from understudy.training.guessing.naming import (
     TEMPERATURE,
     NamingGuesser,

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from speakers import CAST, lessons, scene, talk, tiny_reader
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking, TrainingScenes
-from understudy.model_folder import CARD
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.language.model_folder import CARD
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.training.guessing.reader_input import KINDS, InputFormat
 from understudy.training.guessing.reader_settings import ReaderSettings
 from understudy.training.guessing.readers import WEIGHTS, ReaderTask, open_reader, train_reader

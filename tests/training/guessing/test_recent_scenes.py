@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from speakers import CAST, scene, tiny_reader
-from understudy.backends.transformer import open_transformer
+from understudy.language.backends.transformer import open_transformer
 from understudy.training.guessing.prompt_format import SceneTokenizer
 from understudy.training.guessing.recent_scenes import RecentScenes, scenes_with_history
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from talkers import NAMES, PEOPLE, masked, personas, scenes, training_scenes
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import GUESSERS, GuesserEntry, Masking, TrainingScenes, Vanilla
-from understudy.model_folder import CARD, FORMAT
+from understudy.language.model_folder import CARD, FORMAT
 from understudy.registry import Need, RegistryEntry
+from understudy.story.dialogue import Guesser
 from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
 from understudy.training.guessing.registry import (

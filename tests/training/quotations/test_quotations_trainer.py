@@ -7,9 +7,9 @@ import pytest
 
 from annotated_novels import write_novels
 from understudy.errors import InputError
-from understudy.model_folder import read_model
-from understudy.quotations.attribution import attribute
-from understudy.quotations.model import QuotationModel
+from understudy.language.model_folder import read_model
+from understudy.novels.attribution import attribute
+from understudy.novels.model import QuotationModel
 from understudy.training import train
 from understudy.training.quotations.boosting import BoostingSettings
 from understudy.training.quotations.corpus import annotated_novels

@@ -16,11 +16,11 @@ from dialogues import trades
 from languagemodels import tiny_model, words_of
 from understudy.agents import agent_named
 from understudy.agents.reranker import ADAPTER, Reranker, RerankerFormat
-from understudy.backends.transformer import open_transformer
-from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError
-from understudy.model_folder import read_tensors
-from understudy.persona import Persona
+from understudy.language.backends.transformer import open_transformer
+from understudy.language.model_folder import read_tensors
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Persona
 from understudy.training import train
 from understudy.training.reranker.questions import NAMES, NextReply
 from understudy.training.reranker.trainer import RerankerSettings
@@ -54,7 +54,7 @@ def test_the_loss_by_hand(folder: Path) -> None:
     """Scores of 0 choose among three by chance; the wording is the mean of - ln P of the right reply's tokens."""
     import torch
 
-    from understudy.backends.lora import Adapters
+    from understudy.language.backends.lora import Adapters
     from understudy.training.reranker.loss import RerankerLoss
 
     asked = NextReply("Ines", "", "", (("Tomas", "Where is boat 2?"),), ("It is at boat", "The gulls", "it is at boat"))

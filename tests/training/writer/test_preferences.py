@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from speakers import tiny_reader
-from understudy.backends.transformer import open_transformer
+from understudy.language.backends.transformer import open_transformer
 from understudy.training.task import Checkpoint
 from understudy.training.writer.adapter import WriterAdapters, reply_losses
 from understudy.training.writer.preferences import Preference, learn_preferences, read_preferences

@@ -12,9 +12,9 @@ import pytest
 
 from speakers import tiny_reader
 from understudy.agents.writer import writer_agent
-from understudy.backends.scripted import ScriptedBackend
 from understudy.errors import InputError
-from understudy.model_folder import read_agent_name
+from understudy.language.backends.scripted import ScriptedBackend
+from understudy.language.model_folder import read_agent_name
 from understudy.training import train
 from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.task import TrainingTask

@@ -22,11 +22,18 @@ import numpy as np
 
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context, read_sequence_format
 from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
-from understudy.backends.batching import length_batches
-from understudy.dialogue import Candidate, Evidence, Reply, Situation, Turn
-from understudy.encoding import Context
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, Tensors, atomic_folder, read_model, write_card, write_tensors
+from understudy.language.backends.batching import length_batches
+from understudy.language.encoding import Context
+from understudy.language.model_folder import (
+    ModelFolder,
+    Tensors,
+    atomic_folder,
+    read_model,
+    write_card,
+    write_tensors,
+)
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 
 if TYPE_CHECKING:
     from torch import Tensor

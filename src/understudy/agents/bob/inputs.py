@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from understudy.agents.profile_replies import ties_to_faced
-from understudy.dialogue import Situation, Turn
-from understudy.encoding.sequences import Context, SequenceFormat, Sequencer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder
+from understudy.language.encoding.sequences import Context, SequenceFormat, Sequencer
+from understudy.language.model_folder import ModelFolder
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.wording import tie_sentence
 from understudy.text import fold
-from understudy.wording import tie_sentence
 
 __all__ = ["INPUTS", "ORI", "PER", "DialogueSequencer", "conditioned_context", "read_sequence_format"]
 

@@ -27,19 +27,19 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.backends.transformer import Transformer
-from understudy.dialogue import BatchLanguageModel, LanguageModel, Situation, Turn
-from understudy.encoding import Floats, shared_encoder, shipped_model
-from understudy.lexical.rows import Reals
+from understudy.formats.chat_records import ChatRecord
+from understudy.formats.volunteers import BOT_SIDE, HUMAN_SIDE
+from understudy.language.backends.transformer import Transformer
+from understudy.language.encoding import Floats, shared_encoder, shipped_model
+from understudy.language.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1, uppl
 from understudy.metrics.contradiction import sentences_of, shipped_contradiction_model
 from understudy.metrics.generation import distinct, repeated_share, repeats_turn, tokenize_replies
 from understudy.metrics.overlap import corpus_ranks
 from understudy.metrics.statistics import spearman
-from understudy.persona import Other, Persona
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.chat_records import ChatRecord
-from understudy.readers.volunteers import BOT_SIDE, HUMAN_SIDE
+from understudy.story.dialogue import BatchLanguageModel, LanguageModel, Situation, Turn
+from understudy.story.persona import Other, Persona
 from understudy.text import words
 
 __all__ = ["FOLDS", "SIDES", "Measures", "chat_measures", "folds_of", "out_of_fold"]

@@ -18,15 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, StoryError
-from understudy.names import character_at
-from understudy.persona import Other, Persona
-from understudy.readers.chat_records import GIVEN
-from understudy.readers.personachat import examples
-from understudy.readers.source import SourceFile
-from understudy.story import Exchange, Line, Moment
-from understudy.storyfile import Story
+from understudy.formats.chat_records import GIVEN
+from understudy.formats.personachat import examples
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.names import character_at
+from understudy.story.persona import Other, Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Exchange, Line, Moment
 
 __all__ = ["Seating", "halved", "personachat_exchanges", "personachat_seatings", "story_seatings"]
 

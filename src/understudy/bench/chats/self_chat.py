@@ -20,10 +20,10 @@ from understudy.bench.chats.seatings import Seating
 from understudy.bench.generation import prompt_of
 from understudy.bench.items import manifest_of
 from understudy.bench.judged_agents import MissingAnswers
-from understudy.dialogue import USER_NAME, Agent, Example, Situation, Turn
 from understudy.errors import AgentError, InputError
+from understudy.formats.chat_records import ChatLine, ChatRecord, read_chats
 from understudy.progress import Progress, ignore_progress
-from understudy.readers.chat_records import ChatLine, ChatRecord, read_chats
+from understudy.story.dialogue import USER_NAME, Agent, Example, Situation, Turn
 
 __all__ = ["hold_chat", "hold_chats", "manifest_path"]
 

@@ -15,23 +15,23 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from understudy.backends import Backend
 from understudy.bench.check.faults import FAULTS, too_long, wrong_language
 from understudy.bench.check.tests_file import CheckTest, TestsFile
 from understudy.bench.items import manifest_of
-from understudy.cancellation import Cancellation
-from understudy.dialogue import ChatMessage, Sampling, Score, Usage
 from understudy.errors import BackendError, InputError
+from understudy.formats import read
+from understudy.formats.probes import is_said
 from understudy.judging import StoryMetrics, judge
+from understudy.language.backends import Backend
 from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson
+from understudy.metrics.utterances import APPROVED
 from understudy.metrics.voice import voice
 from understudy.progress import Progress, ignore_progress
-from understudy.readers import read
-from understudy.readers.probes import is_said
-from understudy.storyfile import Story
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import ChatMessage, Sampling, Score, Usage
+from understudy.story.storyfile import Story
 from understudy.text import guess_language, words
-from understudy.utterances import APPROVED
 
 __all__ = ["EXAMPLE", "CheckRepeat", "CheckResult", "document_of", "run_tests"]
 

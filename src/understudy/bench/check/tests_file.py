@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.check.faults import FAULTS, LANGUAGES
-from understudy.dialogue import Situation, situation_at
 from understudy.errors import InputError, UnderstudyError
+from understudy.formats.probes import Probe, read_probes
 from understudy.judging import Rule
 from understudy.metrics.registry import METRICS
-from understudy.names import character_at, shown_names
-from understudy.readers.probes import Probe, read_probes
-from understudy.storyfile import Story
-from understudy.storyfile.toml_tables import load_toml, quoted
+from understudy.story.dialogue import Situation, situation_at
+from understudy.story.names import character_at, shown_names
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.toml_tables import load_toml, quoted
 from understudy.text import did_you_mean
 
 __all__ = ["CheckTest", "TestsFile", "read_tests"]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from understudy.bench.judged_agents import JudgedAgent, fingerprint
-from understudy.dialogue import Example
-from understudy.record_log import RecordLog
+from understudy.database.record_log import RecordLog
+from understudy.story.dialogue import Example
 
 __all__ = ["answer_log"]
 

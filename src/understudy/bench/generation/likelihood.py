@@ -24,13 +24,13 @@ from understudy.bench.generation.answer_log import answer_log
 from understudy.bench.generation.reply_metrics import Figure, PaperFigure, Row, figure_row, no_paper
 from understudy.bench.items import groups_of
 from understudy.bench.judged_agents import JudgedAgent
-from understudy.dialogue import BatchLanguageModel, Example, LanguageModel
+from understudy.database.record_log import Record
 from understudy.errors import AgentError
 from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item, delta_p_of_sets, perplexity, word_units
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress, ignore_progress
-from understudy.record_log import Record
+from understudy.story.dialogue import BatchLanguageModel, Example, LanguageModel
 
 __all__ = ["NO_LOG_PROBS", "CandidateLikelihoods", "likelihood_items", "likelihood_marks", "likelihood_rows"]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from understudy.agents.writer import WriterAgent
 from understudy.bench.generation.answer_log import answer_log
 from understudy.bench.judged_agents import JudgedAgent, MissingAnswers
-from understudy.dialogue import Agent, BatchAgent, Example
 from understudy.errors import AgentError
 from understudy.progress import Progress, ignore_progress
+from understudy.story.dialogue import Agent, BatchAgent, Example
 
 __all__ = ["GeneratedReply", "prompt_of", "replies_of"]
 

@@ -24,7 +24,6 @@ import numpy as np
 
 from understudy.bench.generation.replies import GeneratedReply
 from understudy.bench.items import groups_of
-from understudy.dialogue import Example
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.generation import (
     corpus_bleu,
@@ -38,7 +37,8 @@ from understudy.metrics.mauve import Encode, mauve
 from understudy.metrics.overlap import corpus_ranks, p_cover, p_f1
 from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import Interval, interval
-from understudy.persona import Persona
+from understudy.story.dialogue import Example
+from understudy.story.persona import Persona
 
 __all__ = [
     "NO_REPLIES",

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from understudy.quotations.prose import NovelCharacter
+from understudy.novels.prose import NovelCharacter
 
 __all__ = ["AnnotatedCharacter", "CastFigures", "annotated_cast", "cast_figures"]
 

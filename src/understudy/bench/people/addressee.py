@@ -25,15 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.bench.people.task import BenchInputs, Row, missing, row
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import calibration_error, interval
-from understudy.training.addressee import (
-    AddressedLine,
-    AddresseeSettings,
-    held_out,
-    novel_lines,
-    novels_in,
-)
+from understudy.training.addressee import AddressedLine, AddresseeSettings, held_out, novel_lines, novels_in
 
 __all__ = ["FILES", "addressee"]
 

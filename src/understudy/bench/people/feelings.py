@@ -27,12 +27,12 @@ from itertools import combinations
 import numpy as np
 
 from understudy.bench.people.task import BenchInputs, Row, missing, row
+from understudy.formats import EMBEDDED, read
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman
 from understudy.people.acquaintance import Acquaintance
 from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, affection, familiarity
-from understudy.readers import EMBEDDED, read
-from understudy.story import Moment, Relation, holding_at
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment, Relation, holding_at
 
 __all__ = ["HPD_FILES", "affection_embedded", "affection_hpd", "familiarity_embedded"]
 

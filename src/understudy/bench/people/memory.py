@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import light_words
 from understudy.agents.encoder import EncoderAgent
-from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import Interval, interval, paired_p
 from understudy.people.own_words import profile_sentences
-from understudy.persona import Other, Persona, Told
 from understudy.progress import Progress, ignore_progress
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
 
 __all__ = ["FILES", "RecallQuestion", "questions_of", "rows"]

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encoding import SentenceEncoder
 from understudy.errors import InputError
+from understudy.language.encoding import SentenceEncoder
 from understudy.metrics.statistics import interval
 from understudy.people.claims import SceneSpeech
 from understudy.people.statements import SAME, encoded, statements_in_talk

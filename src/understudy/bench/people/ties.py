@@ -26,15 +26,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from understudy.formats import read
+from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import Interval, calibration_error, wilson
 from understudy.people.kinship import BOUNDS, Bounds
 from understudy.people.tie_evidence import Gathered, gather
 from understudy.people.tie_weighing import weighed
 from understudy.people.ties import dated_ties, ties
 from understudy.progress import Progress, ignore_progress
-from understudy.readers import read
-from understudy.readers.tvshowguess import folder_of
-from understudy.story import KIN
+from understudy.story.types import KIN
 
 __all__ = ["FILES", "JUDGED", "rows"]
 

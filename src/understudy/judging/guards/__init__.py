@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import others_deed, unsupported_claim
 from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
@@ -27,6 +26,7 @@ from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence
 from understudy.judging.guards.story_view import Stories, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.story.dialogue import Draft, Situation, Turn
 
 __all__ = [
     "Guard",

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import heard_turns
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import PeopleNames, company_at, gender_of, own_names
 from understudy.judging.guards.verdict import Verdict
+from understudy.story.dialogue import Draft, Situation, Turn
 
 __all__ = ["address"]
 

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
+from understudy.agents.prompting import introductions
 from understudy.agents.word_tokens import IRREGULAR
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import roots, sentences
 from understudy.judging.guards.verdict import Verdict
-from understudy.persona import Persona
-from understudy.prompting import introductions
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Persona
 
 __all__ = ["others_deed", "unsupported_claim"]
 

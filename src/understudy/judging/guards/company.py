@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from understudy.agents.addressing import gender_of
 from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Situation, Turn
-from understudy.persona import Other, Past
-from understudy.prompting import introduced_names
-from understudy.story import Moment
+from understudy.agents.prompting import introduced_names
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Past
+from understudy.story.types import Moment
 from understudy.text import find_name
 
 __all__ = ["PeopleNames", "company_at", "gender_of", "line_at", "own_names", "people_met", "people_named"]

@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import people_named
 from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import affirms, denies, numbers_in
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.story.dialogue import Draft, Situation, Turn
 
 __all__ = ["against_age", "against_profile", "against_ties", "wrong_gender"]
 

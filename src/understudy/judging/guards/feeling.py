@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from understudy.agents.dialogue_context import tie_sign, uncontradicted
-from understudy.story import Relation
+from understudy.story.types import Relation
 
 __all__ = ["asks_feeling", "polarity", "tie_polarity"]
 

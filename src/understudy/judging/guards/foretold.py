@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.chronology import Chronology
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
 from understudy.judging.guards.phrases import asks, has_negation, roots, sentences
 from understudy.judging.guards.story_view import StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.story.chronology import Chronology
+from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.text import stop_words, words
 
 __all__ = ["ForetellingFeatures", "chance_of_foretelling", "features_of", "foretold"]

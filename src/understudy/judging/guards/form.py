@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Draft, Situation, Turn
+from understudy.agents.prompting import ACTION, shows_actions
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, roots, sentences
 from understudy.judging.guards.verdict import Verdict
-from understudy.persona import Past, Persona
-from understudy.prompting import ACTION, shows_actions
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Past, Persona
 from understudy.text import fold, guess_language, words
 
 __all__ = ["form", "not_a_reply"]

@@ -15,14 +15,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from understudy.agents.dialogue_context import KnownPeople
-from understudy.dialogue import Draft, Situation, Turn
+from understudy.agents.prompting import introduced_name
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.knowledge import known_words, words_of_chat
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.judging.guards.vocabulary import is_title, piece_counts
-from understudy.names import false_names_at
-from understudy.prompting import introduced_name
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.names import false_names_at
 from understudy.text import fold
 
 __all__ = ["made_up_words", "poses_as_another", "speaks_as_another"]

@@ -14,13 +14,13 @@ from itertools import chain
 
 from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.phrases import asks, denies, names_in, numbers_in, roots, sentences
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
-from understudy.persona import Persona
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Persona
+from understudy.story.wording import tie_sentence
 from understudy.text import words
-from understudy.wording import tie_sentence
 
 __all__ = ["OF_THE_PERSONA", "invented", "known_words", "not_yet_known", "prepare", "unheard_part", "words_of_chat"]
 

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
-from understudy.chronology import Chronology, PersonaKnowledge
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import people_met
 from understudy.judging.guards.knowledge import OF_THE_PERSONA, unheard_part
 from understudy.judging.guards.phrases import asks, has_negation, sentences
 from understudy.judging.guards.story_view import StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
 from understudy.judging.guards.vocabulary import is_ordinary, is_title
+from understudy.story.chronology import Chronology, PersonaKnowledge
+from understudy.story.dialogue import Draft, Situation, Turn
 
 __all__ = ["known_later"]
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, line_at, people_named
 from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
-from understudy.persona import Other
-from understudy.story import SECRET, Moment, holding_at
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Other
+from understudy.story.types import SECRET, Moment, holding_at
 
 __all__ = ["outdated"]
 

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.pools import KeyedCache
-from understudy.chronology import Chronology, PersonaKnowledge
-from understudy.persona import Persona
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.chronology import Chronology, PersonaKnowledge
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from understudy.text import words
 
 __all__ = ["Hashes", "StoryRuns", "repeated_line"]

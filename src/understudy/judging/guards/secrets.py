@@ -19,13 +19,13 @@ from functools import lru_cache
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.dialogue import Draft, Situation, Turn
 from understudy.judging.guards.company import company_at, people_named
 from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, roots, sentences
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
-from understudy.persona import Past
-from understudy.story import Line
+from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.story.persona import Past
+from understudy.story.types import Line
 
 __all__ = [
     "Statement",

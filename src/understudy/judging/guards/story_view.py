@@ -12,19 +12,19 @@ from functools import cached_property
 
 from understudy.agents.pools import KeyedCache
 from understudy.agents.reply_text import join_names
-from understudy.chronology import Chronology, PersonaKnowledge, own_sentences
-from understudy.dialogue import Score, Situation
 from understudy.errors import UnderstudyError
 from understudy.judging.guards.company import own_names
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.quotations import Hashes, StoryRuns
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
-from understudy.names import character_at, false_names_at
-from understudy.persona import NOT_OF_ONESELF, false_names, witnessed
-from understudy.story import SECRET, Fact, Moment, Relation, holding_at
-from understudy.storyfile import Story
-from understudy.wording import about_other, fact_sentence
+from understudy.story.chronology import Chronology, PersonaKnowledge, own_sentences
+from understudy.story.dialogue import Score, Situation
+from understudy.story.names import character_at, false_names_at
+from understudy.story.persona import NOT_OF_ONESELF, false_names, witnessed
+from understudy.story.storyfile import Story
+from understudy.story.types import SECRET, Fact, Moment, Relation, holding_at
+from understudy.story.wording import about_other, fact_sentence
 
 __all__ = ["DatedFact", "Stories", "StoryView", "StoryViews"]
 

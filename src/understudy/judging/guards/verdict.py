@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from understudy.dialogue import NOT_KNOWN_YET, Draft, Situation, Turn
+from understudy.story.dialogue import NOT_KNOWN_YET, Draft, Situation, Turn
 
 __all__ = ["Guard", "Verdict"]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 
-from understudy.encoding import shipped_model
-from understudy.encoding.encoder import load_tokenizer
-from understudy.quotations.lexicon import lexicon_of
+from understudy.language.encoding import shipped_model
+from understudy.language.encoding.encoder import load_tokenizer
+from understudy.novels.lexicon import lexicon_of
 
 __all__ = ["is_ordinary", "is_title", "piece_counts"]
 

@@ -29,9 +29,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.lexical import Lines
-from understudy.lexical.logistic import fit_binary, sigmoid
-from understudy.lexical.rows import Reals, Rows, segment_sums
+from understudy.language.lexical import Lines
+from understudy.language.lexical.logistic import fit_binary, sigmoid
+from understudy.language.lexical.rows import Reals, Rows, segment_sums
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import auc

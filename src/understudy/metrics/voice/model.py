@@ -40,13 +40,13 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.lexical.rows import Ints, Reals, Rows, segment_sums
+from understudy.language.lexical.rows import Ints, Reals, Rows, segment_sums
+from understudy.language.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.metrics.psprob import weighted_psprob
 from understudy.metrics.ptsal import ptsal_ends
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
 
 __all__ = ["PARTS", "SpeakerComparison", "SpeakerLines", "VoiceModel", "shipped_voice_model"]
 

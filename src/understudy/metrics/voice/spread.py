@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.samples import Samples
 from understudy.metrics.voice import FIFTHS, voice
 

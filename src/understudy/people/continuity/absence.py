@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from understudy.names import GOES_BY
 from understudy.people.continuity.scenes import Fault, WatchedScene, directions_in
 from understudy.people.continuity.terms import TermFinder
-from understudy.persona import died_at
-from understudy.story import Fact, Line, Moment
-from understudy.storyfile import Story
+from understudy.story.names import GOES_BY
+from understudy.story.persona import died_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Line, Moment
 
 __all__ = ["AbsenceDetector", "DeathDetector", "MeetingDetector"]
 

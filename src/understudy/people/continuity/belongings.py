@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from understudy.people.continuity.scenes import Fault, WatchedScene, directions_in
 from understudy.people.continuity.terms import TermFinder
-from understudy.story import Fact, Line, Moment, holding_at
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Line, Moment, holding_at
 
 __all__ = ["BelongingsDetector"]
 

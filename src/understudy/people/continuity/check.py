@@ -11,7 +11,7 @@ from understudy.people.continuity.scenes import KINDS, Detector, Fault, Learning
 from understudy.people.continuity.terms import TermFinder
 from understudy.people.continuity.unknown import unknown_faults
 from understudy.progress import Progress, ignore_progress
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 __all__ = ["Continuity", "check_continuity"]
 

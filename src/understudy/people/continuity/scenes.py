@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from understudy.people.continuity.terms import Term, TermFinder
 from understudy.progress import Progress
-from understudy.story import Line, Moment, Scene
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment, Scene
 from understudy.text import fold
 
 __all__ = [

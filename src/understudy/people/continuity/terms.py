@@ -23,10 +23,10 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
-from understudy.names import GOES_BY
-from understudy.story import SECRET, Character, Fact, Moment
-from understudy.storyfile import Story
-from understudy.storyfile.name_finder import TITLES, NameFinder
+from understudy.story.names import GOES_BY
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.name_finder import TITLES, NameFinder
+from understudy.story.types import SECRET, Character, Fact, Moment
 from understudy.text import stop_words
 
 __all__ = ["Term", "TermFinder"]

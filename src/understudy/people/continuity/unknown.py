@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.names import GOES_BY
 from understudy.people.continuity.scenes import Fault, Mention, Mentions
 from understudy.people.continuity.terms import WORD, Term, TermFinder
-from understudy.story import SECRET, Fact, Moment, Relation
-from understudy.storyfile import Story
+from understudy.story.names import GOES_BY
+from understudy.story.storyfile import Story
+from understudy.story.types import SECRET, Fact, Moment, Relation
 from understudy.text import fold
 
 __all__ = ["unknown_faults"]

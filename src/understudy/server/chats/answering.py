@@ -17,7 +17,7 @@ from itertools import takewhile
 
 import msgspec
 
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import store
 from understudy.server.chats.leases import ChatLeases
@@ -29,7 +29,7 @@ from understudy.server.problems import Refused, problem_of
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 __all__ = ["Answering", "cut_live"]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from understudy.databases import Database, Row
+from understudy.database import Database, Row
 from understudy.errors import UnderstudyError
 from understudy.server.chats.schemas import StopRequest
 from understudy.server.database import ServerDatabase

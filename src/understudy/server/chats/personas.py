@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.server.problems import Refused
 
 __all__ = ["OwnPersona", "decoded", "delete", "encoded", "keep", "list_all"]

@@ -13,10 +13,8 @@ from typing import Annotated
 
 import msgspec
 
-from understudy.databases import Database
-from understudy.dialogue import Situation
+from understudy.database import Database
 from understudy.errors import InputError, UnderstudyError
-from understudy.outsiders import MAX_NAME
 from understudy.people.memory import PeopleMemory, RememberedChat, Telling, remembered_person
 from understudy.server.chats import store
 from understudy.server.chats.scene import situation_in
@@ -26,7 +24,9 @@ from understudy.server.database import ServerDatabase
 from understudy.server.names import shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation
+from understudy.story.outsiders import MAX_NAME
+from understudy.story.storyfile import Story
 
 __all__ = ["ChatMemory", "MemoryDocument", "MemorySwitch", "RememberedSentence", "RememberedText"]
 

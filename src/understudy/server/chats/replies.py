@@ -18,10 +18,7 @@ from itertools import takewhile
 
 import msgspec
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import UnderstudyError
-from understudy.names import ShownNames, people_at, shown_names_at
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.scene import history_for, situation_in
 from understudy.server.chats.schemas import MessageDocument, Why, why_of
@@ -32,8 +29,11 @@ from understudy.server.pieces import ShownPieces
 from understudy.server.problems import ProblemDocument, problem_response
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
+from understudy.story.names import ShownNames, people_at, shown_names_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = [
     "MAX_ANSWERS",

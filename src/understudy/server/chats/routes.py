@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import UnsetType
 from starlette.responses import Response
 
-from understudy.dialogue import USER_NAME, StreamingAgent
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.remembering import MemoryDocument, MemorySwitch, RememberedText
 from understudy.server.chats.schemas import (
@@ -35,6 +34,7 @@ from understudy.server.chats.service import Streaming
 from understudy.server.event_stream import EventStream
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
+from understudy.story.dialogue import USER_NAME, StreamingAgent
 
 __all__ = ["OPERATIONS"]
 

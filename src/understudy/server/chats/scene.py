@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from understudy.cards import greetings_for
-from understudy.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
-from understudy.names import people_at, shown_names_at
-from understudy.outsiders import outsider
+from understudy.formats.cards import greetings_for
 from understudy.people.memory import remembered_person
-from understudy.persona import Other, Persona, other_at, persona_at
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
+from understudy.story.names import people_at, shown_names_at
+from understudy.story.outsiders import outsider
+from understudy.story.persona import Other, Persona, other_at, persona_at
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = [
     "ResolvedScene", "differences", "greeting_messages", "history_for", "resolve_scene", "situation_in",

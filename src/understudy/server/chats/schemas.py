@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from understudy.dialogue import Reply, Sampling
 from understudy.errors import StoryError
-from understudy.outsiders import MAX_DESCRIPTION, MAX_NAME
 from understudy.server.chats.store import Chat, Message, title_from
 from understudy.server.names import shown_names, speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
-from understudy.storyfile import Story
+from understudy.story.dialogue import Reply, Sampling
+from understudy.story.outsiders import MAX_DESCRIPTION, MAX_NAME
+from understudy.story.storyfile import Story
 
 __all__ = [
     "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",

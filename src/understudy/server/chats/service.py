@@ -19,8 +19,7 @@ from weakref import WeakSet
 
 import msgspec
 
-from understudy.databases import Database
-from understudy.dialogue import DEFAULT_SAMPLING, Sampling
+from understudy.database import Database
 from understudy.errors import UnderstudyError, UnknownStory
 from understudy.server.chats import personas, store
 from understudy.server.chats.answering import Answering, cut_live
@@ -28,7 +27,13 @@ from understudy.server.chats.leases import ChatLeases
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.replies import ReplyGenerator, ReplyStream, split_tokens
-from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
+from understudy.server.chats.scene import (
+    ResolvedScene,
+    differences,
+    greeting_messages,
+    resolve_scene,
+    still_possible,
+)
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
@@ -46,8 +51,9 @@ from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["ChatService", "KeyedLock", "Streaming"]
 

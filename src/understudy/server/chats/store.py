@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from understudy.databases import Database
-from understudy.dialogue import DEFAULT_SAMPLING, Sampling
+from understudy.database import Database
 from understudy.server.chats import personas
 from understudy.server.chats.personas import OwnPersona
 from understudy.server.problems import Refused
+from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 
 __all__ = [
     "Chat", "Message", "append",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import msgspec
 
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.server.chats import store
 from understudy.server.chats.answering import Answering
 from understudy.server.chats.remembering import ChatMemory

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from understudy.server.drawing.svg import drawing, element, text_width
 from understudy.server.drawing.ties_graph import feeling_class, signed
-from understudy.spoiler_free import Course, Stop
-from understudy.story import Moment
+from understudy.story.spoiler_free import Course, Stop
+from understudy.story.types import Moment
 
 __all__ = ["TimeAxis", "course_chart", "sparkline", "time_axis"]
 

@@ -14,9 +14,9 @@ from markupsafe import Markup
 from understudy.people.continuity.scenes import Learning
 from understudy.server.drawing.course_chart import TimeAxis, time_axis
 from understudy.server.drawing.svg import drawing, element, shorten, text_width
-from understudy.spoiler_free import timeline
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.spoiler_free import timeline
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["COLOURS", "learning_chart"]
 

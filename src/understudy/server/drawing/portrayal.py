@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from understudy.names import shown_names_at
-from understudy.persona import Persona
 from understudy.server.drawing.course_chart import TimeAxis, course_chart, time_axis
 from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
 from understudy.server.names import persona_as_shown, tones
-from understudy.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.names import shown_names_at
+from understudy.story.persona import Persona
+from understudy.story.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["LEVELS", "Portrayal", "portray"]
 

@@ -10,13 +10,13 @@ from anyio import to_thread
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
-from understudy.names import shown_names_at
 from understudy.server.drawing.portrayal import LEVELS, portray
 from understudy.server.drawing.svg import portrait
 from understudy.server.names import situation_of
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
-from understudy.storyfile import Story
+from understudy.story.names import shown_names_at
+from understudy.story.storyfile import Story
 
 __all__ = ["OPERATIONS"]
 

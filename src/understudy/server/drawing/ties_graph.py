@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from understudy.persona import Persona
 from understudy.server.drawing.svg import drawing, element, medallion, shorten, text_width
 from understudy.server.names import shown_names
-from understudy.story import Moment, Relation
-from understudy.storyfile import Story
-from understudy.wording import tie_sentence
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment, Relation
+from understudy.story.wording import tie_sentence
 
 __all__ = [
     "Bond",

@@ -26,7 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.errors import InputError
 from understudy.server.pages import bare_page
 

@@ -23,8 +23,6 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET
 
-from understudy.cancellation import Cancellation
-from understudy.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.errors import UnderstudyError
 from understudy.server.executor import OPENING, AgentExecutor, Asked, Disconnected, cancelled
 from understudy.server.openai.encoder import TokenLimit, cut, total_tokens
@@ -47,6 +45,8 @@ from understudy.server.pieces import ShownPieces, StopSequences
 from understudy.server.problems import ProblemDocument, problem_of
 from understudy.server.schemas import reply_struct
 from understudy.server.story_registry import ServedCharacter
+from understudy.story.cancellation import Cancellation
+from understudy.story.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.text import fold
 
 __all__ = ["Completing", "FinishedChoice"]

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from understudy.agents.pools import KeyedCache
-from understudy.macros import fill_macros
-from understudy.names import GOES_BY
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.macros import fill_macros
+from understudy.story.names import GOES_BY
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
+from understudy.story.wording import about_other, fact_sentence, scene_sentence, tie_sentence
 from understudy.text import LANGUAGES, fold
-from understudy.wording import about_other, fact_sentence, scene_sentence, tie_sentence
 
 __all__ = ["Copies", "without_card_scene"]
 

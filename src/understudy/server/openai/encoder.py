@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from understudy.dialogue import Sampling
-from understudy.encoding import SentenceEncoder, shipped_model
+from understudy.language.encoding import SentenceEncoder, shipped_model
 from understudy.server.openai.schemas import Embedding, EmbeddingList, EmbeddingsRequest, EmbeddingsUsage
 from understudy.server.problems import Refused
+from understudy.story.dialogue import Sampling
 
 __all__ = ["TokenLimit", "cut", "embed", "total_tokens"]
 

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from understudy.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.errors import StoryError
-from understudy.names import shown_names_at
-from understudy.persona import Other, Persona, Told, other_at
 from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.copies import Copies
 from understudy.server.openai.messages import (
@@ -26,7 +23,10 @@ from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRe
 from understudy.server.openai.tasks import task_reply
 from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
-from understudy.storyfile import Story
+from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
+from understudy.story.names import shown_names_at
+from understudy.story.persona import Other, Persona, Told, other_at
+from understudy.story.storyfile import Story
 from understudy.text import fold
 
 __all__ = ["ParsedRequest", "model_not_found", "parse_request", "parse_text_request"]

@@ -12,9 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.cards.document import USER
-from understudy.dialogue import Agent
-from understudy.persona import died_at
+from understudy.formats.cards.document import USER
 from understudy.server.context import Listed
 from understudy.server.event_stream import EventStream
 from understudy.server.names import ModelName, shown_names, speakers_before
@@ -34,8 +32,10 @@ from understudy.server.openai.schemas import (
 )
 from understudy.server.operations import Call, Operation
 from understudy.server.story_registry import StoryRegistry
-from understudy.story import Fact, Moment, Relation
-from understudy.storyfile import CastMember, Story
+from understudy.story.dialogue import Agent
+from understudy.story.persona import died_at
+from understudy.story.storyfile import CastMember, Story
+from understudy.story.types import Fact, Moment, Relation
 
 __all__ = ["OPERATIONS"]
 

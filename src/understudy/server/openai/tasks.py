@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from understudy.dialogue import Evidence, Reply
 from understudy.server.story_registry import ServedCharacter
+from understudy.story.dialogue import Evidence, Reply
 
 __all__ = ["task_reply"]
 

@@ -12,10 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from understudy.dialogue import Situation
 from understudy.errors import Dead, StoryError
-from understudy.names import GOES_BY, shown_names_at
-from understudy.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
 from understudy.server.context import context_of
 from understudy.server.drawing.course_chart import sparkline
 from understudy.server.drawing.portrayal import portray
@@ -32,9 +29,12 @@ from understudy.server.pages import address, page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
-from understudy.story import Fact, Finding, Line, Moment, holding_at
-from understudy.storyfile import Story
-from understudy.wording import about_other, attribute_label
+from understudy.story.dialogue import Situation
+from understudy.story.names import GOES_BY, shown_names_at
+from understudy.story.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
+from understudy.story.storyfile import Story
+from understudy.story.types import Fact, Finding, Line, Moment, holding_at
+from understudy.story.wording import about_other, attribute_label
 
 __all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 

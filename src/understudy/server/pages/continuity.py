@@ -28,8 +28,8 @@ from understudy.server.drawing.learning_chart import COLOURS, learning_chart
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused, status_of
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["ROUTES", "dismissals_of"]
 

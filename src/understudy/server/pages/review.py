@@ -17,13 +17,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.metrics.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
+from understudy.metrics.utterances.review import MINE, NEW, SECOND
 from understudy.server import reviews
 from understudy.server.context import context_of
 from understudy.server.pages import form_fields, page, problem_page
 from understudy.server.problems import Refused, status_of
 from understudy.server.reviews import Agreement, QueueQuery, UtteranceDocument, utterance_document
-from understudy.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
-from understudy.utterances.review import MINE, NEW, SECOND
 
 __all__ = ["ROUTES"]
 

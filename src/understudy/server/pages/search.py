@@ -18,8 +18,8 @@ from anyio import to_thread
 
 from understudy.server.names import shown_names
 from understudy.server.operations import Call, Operation
-from understudy.story import Line, Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment
 
 __all__ = ["OPERATIONS", "Highlighted", "SearchHit", "SearchResults", "highlight", "query_words", "search"]
 

@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.readers import READERS
+from understudy.formats import READERS
 from understudy.server.context import context_of
 from understudy.server.names import speakers_before, tones
 from understudy.server.pages import page
@@ -32,8 +32,8 @@ from understudy.server.uploads.limits import MIB
 from understudy.server.uploads.quotations import QuotationFilter
 from understudy.server.uploads.routes import all_uploads, quotations_of, upload_report
 from understudy.server.uploads.schemas import Total, Upload, UploadReport
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["ROUTES"]
 

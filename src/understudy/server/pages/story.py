@@ -17,9 +17,9 @@ from understudy.server.names import shown_names, tones
 from understudy.server.pages import page
 from understudy.server.pages.search import Highlighted, SearchResults, highlight, query_words, search
 from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
-from understudy.spoiler_free import Stop, scenes_before, timeline
-from understudy.story import Line, Moment
-from understudy.storyfile import Story
+from understudy.story.spoiler_free import Stop, scenes_before, timeline
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment
 
 __all__ = ["ROUTES", "SceneSegment", "StoryPage", "page_index", "paginate", "story_address"]
 

@@ -14,12 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from understudy.cards import greetings_for
-from understudy.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.errors import StoryError, UnderstudyError
-from understudy.macros import fill_macros
-from understudy.names import people_at, shown_names_at
-from understudy.persona import Persona
+from understudy.formats.cards import greetings_for
 from understudy.server.chats.remembering import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
@@ -34,8 +30,12 @@ from understudy.server.names import (
 from understudy.server.pages import page, portrait_address, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
-from understudy.story import LoreEntry, Moment
-from understudy.storyfile import Story
+from understudy.story.dialogue import USER_NAME, Situation, StreamingAgent
+from understudy.story.macros import fill_macros
+from understudy.story.names import people_at, shown_names_at
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import LoreEntry, Moment
 
 __all__ = ["ROUTES", "openers"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from understudy.spoiler_free import Stop, timeline
-from understudy.story import Moment
-from understudy.storyfile import Story
+from understudy.story.spoiler_free import Stop, timeline
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 
 __all__ = ["TimelineSlider", "TrackCell", "requested_moment", "slider_at"]
 

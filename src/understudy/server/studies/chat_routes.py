@@ -17,13 +17,13 @@ import msgspec
 from anyio import to_thread
 from starlette.requests import Request
 
-from understudy.dialogue import Agent
 from understudy.errors import UnderstudyError
 from understudy.server.operations import Call, Operation
 from understudy.server.studies.context import study_context_of, use_store
 from understudy.server.studies.refusals import refusal
 from understudy.server.studies.schemas import ChatBody, ChatQuery, StudyChatDocument
 from understudy.server.telemetry import LOG
+from understudy.story.dialogue import Agent
 from understudy.studies.chatting import (
     ChatView,
     agent_leaves,

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
-from understudy.databases import Database
-from understudy.dialogue import Agent
+from understudy.database import Database
 from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
+from understudy.story.dialogue import Agent
 from understudy.studies.agreement import rows_of
 from understudy.studies.answers import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from understudy.errors import InputError
-from understudy.readers.names import fold
-from understudy.story import Character
-from understudy.storyfile.toml_tables import toml_value
+from understudy.sources.names import fold
+from understudy.story.storyfile.toml_tables import toml_value
+from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
 __all__ = [

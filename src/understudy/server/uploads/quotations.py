@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError
-from understudy.readers.names import fold
-from understudy.readers.prose.corrections import (
+from understudy.formats.prose.corrections import (
     QUOTATIONS,
     Corrections,
     QuotationEntry,
@@ -24,8 +23,8 @@ from understudy.readers.prose.corrections import (
     parse_corrections,
     read_corrections,
 )
-from understudy.readers.prose.corrections_file import render_corrections
-from understudy.readers.prose.speaker_decisions import set_not_speech, set_speaker
+from understudy.formats.prose.corrections_file import render_corrections
+from understudy.formats.prose.speaker_decisions import set_not_speech, set_speaker
 from understudy.server.uploads.fixes import QuotationFix, SetSpeaker
 from understudy.server.uploads.schemas import (
     CandidateSpeaker,
@@ -35,8 +34,9 @@ from understudy.server.uploads.schemas import (
     QuotationListing,
     SpeakerCount,
 )
-from understudy.story import Character, Line
-from understudy.storyfile import Story
+from understudy.sources.names import fold
+from understudy.story.storyfile import Story
+from understudy.story.types import Character, Line
 
 __all__ = ["QuotationFilter", "decide", "decided_only", "doubtful_quotations", "list_beside", "listed_quotations"]
 

@@ -37,14 +37,14 @@ from shutil import copyfile
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.readers import READERS, read
-from understudy.readers.prose.corrections import QUOTATIONS
-from understudy.readers.prose.corrections_file import DoubtfulQuotations
-from understudy.readers.source import HEAD_BYTES
-from understudy.readers.story_folder import CAST, NOTES, scripts_in
+from understudy.formats import READERS, read
+from understudy.formats.prose.corrections import QUOTATIONS
+from understudy.formats.prose.corrections_file import DoubtfulQuotations
+from understudy.formats.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
-from understudy.storyfile import Story, is_story_file, validate_story_file
-from understudy.storyfile.found import FOUND
+from understudy.sources.source import HEAD_BYTES
+from understudy.story.storyfile import Story, is_story_file, validate_story_file
+from understudy.story.storyfile.found import FOUND
 
 __all__ = [
     "FIXED_CAST",

@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from understudy.documents import reading_document
-from understudy.storyfile import CastMember, Story
+from understudy.formats.documents import reading_document
+from understudy.story.storyfile import CastMember, Story
 
 __all__ = [
     "AppliedFix",

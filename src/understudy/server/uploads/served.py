@@ -7,7 +7,7 @@ from collections.abc import Collection
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.limits import slug
 from understudy.server.uploads.sharing import UploadState
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 __all__ = ["ServedUploads"]
 

@@ -22,8 +22,8 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.readers import reader_named
-from understudy.readers.prose.corrections import read_corrections
+from understudy.formats import reader_named
+from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
@@ -51,7 +51,7 @@ from understudy.server.uploads.storage import (
     refuse_if_disk_full,
 )
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, StoryNameTaken, UploadRow, UploadStore
-from understudy.storyfile import Story
+from understudy.story.storyfile import Story
 
 __all__ = ["UploadService"]
 

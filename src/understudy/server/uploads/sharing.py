@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from understudy.databases import Database
+from understudy.database import Database
 from understudy.errors import InputError
 from understudy.server.database import ServerDatabase
 from understudy.server.uploads.reading_jobs import ReadingJob

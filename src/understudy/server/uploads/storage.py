@@ -25,14 +25,14 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.readers import reader_named
+from understudy.formats import reader_named
 from understudy.server.problems import Refused
 from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_name
 from understudy.server.uploads.quotations import list_beside
 from understudy.server.uploads.reader_process import STORY_FILE, USED_QUOTATIONS
 from understudy.server.uploads.store import UploadRow
-from understudy.storyfile import Story
-from understudy.storyfile.found import FOUND
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import FOUND
 
 __all__ = ["ReceivedFile", "ReceivedForm", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from understudy.databases import Database, Row
+from understudy.database import Database, Row
 from understudy.errors import UnderstudyError
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused

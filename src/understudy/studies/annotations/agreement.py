@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
 from understudy.metrics.ratings import Rating, Scale, rating_tables
 from understudy.metrics.statistics import Estimate, Interval, totals_interval

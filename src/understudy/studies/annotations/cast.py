@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TypeVar
 
 from understudy.people.cast_file import claim_lines
-from understudy.story import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
-from understudy.storyfile.toml_tables import toml_value
+from understudy.story.storyfile.toml_tables import toml_value
+from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
 from understudy.studies.annotations.rows import NONE, OVER, AnnotatedFact, AnnotatedTie
 from understudy.text import fold
 

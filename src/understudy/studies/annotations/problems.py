@@ -6,9 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from understudy.errors import InputError
-from understudy.story import Moment
+from understudy.story.types import Moment
 from understudy.studies.annotations.integration import BY, is_undecided
-from understudy.studies.annotations.rows import AnnotatedChapter, AnnotatedRow, AnnotatedScene, AnnotatedTie, claims_in
+from understudy.studies.annotations.rows import (
+    AnnotatedChapter,
+    AnnotatedRow,
+    AnnotatedScene,
+    AnnotatedTie,
+    claims_in,
+)
 from understudy.studies.item import Answer, Item, Problem
 
 __all__ = ["annotation_problems"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.annotations.agreement import ChapterClaims, annotation_rows
 from understudy.studies.annotations.integration import majority
 from understudy.studies.annotations.rows import SCENES, AnnotatedChapter, AnnotatedRow, AnnotatedScene, claims_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError, UnknownMoment
-from understudy.story import PROFILE, SECRET, Moment, Schema
+from understudy.story.types import PROFILE, SECRET, Moment, Schema
 from understudy.text import did_you_mean, fold
 
 __all__ = [

@@ -16,9 +16,9 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.progress import Progress
-from understudy.story import Character, Moment, Scene
-from understudy.storyfile import Story
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.toml_tables import replace_text
+from understudy.story.types import Character, Moment, Scene
 from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
 from understudy.studies.annotations.integration import BY, differences, integrated_draft, is_undecided
 from understudy.studies.annotations.problems import annotation_problems

@@ -17,18 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.dialogue import Example
 from understudy.errors import InputError
+from understudy.formats.hpd.reading import question_of, recognises, session_of
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress
-from understudy.readers.hpd.reading import question_of, recognises, session_of
-from understudy.readers.jsonstream import json_members
-from understudy.readers.source import HEAD_BYTES, SourceFile
-from understudy.storyfile.toml_tables import replace_text
+from understudy.sources.jsonstream import json_members
+from understudy.sources.source import HEAD_BYTES, SourceFile
+from understudy.story.dialogue import Example
+from understudy.story.storyfile.toml_tables import replace_text
+from understudy.story.wording import tie_sentence
 from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study
-from understudy.wording import tie_sentence
 
 __all__ = ["KIND", "reviewed_sessions"]
 

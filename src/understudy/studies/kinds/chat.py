@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
 from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
-from understudy.readers.chat_records import HUMAN, ChatLine, ChatRecord
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer, Kind

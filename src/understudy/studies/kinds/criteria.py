@@ -15,10 +15,17 @@ from typing import Any
 from understudy.errors import InputError
 from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, dialogue_block, persona_blocks, questions_of
+from understudy.studies.questions import (
+    OWN,
+    QUESTION_KEYS,
+    AskedQuestion,
+    dialogue_block,
+    persona_blocks,
+    questions_of,
+)
 from understudy.studies.ratings import Row, mean_row, scale_question, simulated_rating, without_checks
 from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study

@@ -1,6 +1,6 @@
 """Who is speaking? People name the masked speakers of a scene, as TVShowGuess's people did, and say what it took.
 
-Of each mask is asked who it is, which evidence tells (`readers.annotations`), whether earlier scenes were needed, how
+Of each mask is asked who it is, which evidence tells (`formats.annotations`), whether earlier scenes were needed, how
 the evidence was put together and, of up to twenty earlier scenes that can be opened below, which were needed: the gold
 that `history_recall` of `bench guess` measures retrieval by. `--format annotation` writes the folder that bench reads
 as human_annotation/, `--format answers` the file for its `--people`.
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.formats.annotations import EVIDENCE, HISTORY, REASONING
+from understudy.formats.tvshowguess import show_scenes
 from understudy.guessing import CharacterNames, Masked, Masking, split_long_scenes
 from understudy.guessing.scenes import NAMES, masks_of
 from understudy.guessing.shows import scene_of_show
 from understudy.guessing.story import GuessSettings
 from understudy.progress import Progress
-from understudy.readers.annotations import EVIDENCE, HISTORY, REASONING
-from understudy.readers.tvshowguess import show_scenes
-from understudy.story import Scene
+from understudy.story.types import Scene
 from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
 from understudy.studies.kind import Kind
 from understudy.studies.material import open_story

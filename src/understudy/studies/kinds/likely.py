@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.dialogue import Situation
 from understudy.errors import InputError
-from understudy.persona import Persona, persona_at
 from understudy.progress import Progress
-from understudy.storyfile import Story
+from understudy.story.dialogue import Situation
+from understudy.story.persona import Persona, persona_at
+from understudy.story.storyfile import Story
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import open_story

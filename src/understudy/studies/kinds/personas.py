@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.cards.document import Card, in_version, json_of
+from understudy.formats.cards.document import Card, in_version, json_of
+from understudy.formats.persona_records import PersonaRecord
 from understudy.progress import Progress
-from understudy.readers.persona_records import PersonaRecord
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Item, Problem, Question
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study

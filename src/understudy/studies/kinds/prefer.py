@@ -26,10 +26,17 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, dialogue_block, persona_blocks, questions_of
+from understudy.studies.questions import (
+    OWN,
+    QUESTION_KEYS,
+    AskedQuestion,
+    dialogue_block,
+    persona_blocks,
+    questions_of,
+)
 from understudy.studies.ratings import Row, without_checks
 from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError, StoryError
+from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats
+from understudy.formats.persona_records import read_persona_records
+from understudy.formats.volunteers import read_judged_chats
 from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
-from understudy.persona import persona_at
 from understudy.progress import Progress
-from understudy.readers.chat_records import HUMAN, ChatRecord, read_chats
-from understudy.readers.persona_records import read_persona_records
-from understudy.readers.volunteers import read_judged_chats
-from understudy.storyfile import Story
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.persona import persona_at
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import open_story

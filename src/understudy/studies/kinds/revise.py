@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.lexical.stems import stem
+from understudy.formats.persona_records import PersonaRecord
+from understudy.language.lexical.stems import stem
 from understudy.progress import Progress
-from understudy.readers.persona_records import PersonaRecord
-from understudy.storyfile.toml_tables import replace_text
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.material import personas_of

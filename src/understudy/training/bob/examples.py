@@ -21,11 +21,11 @@ import numpy as np
 
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
 from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
-from understudy.dialogue import Example
-from understudy.encoding import Context
 from understudy.errors import InputError
-from understudy.readers import hpd
-from understudy.readers.source import SourceFile
+from understudy.formats import hpd
+from understudy.language.encoding import Context
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Example
 from understudy.training.contradiction import NAMES, read_pairs
 from understudy.training.dialogues import (
     CONDITIONS,

@@ -28,7 +28,7 @@ from understudy.agents.bob.network import (
     head_tensors,
 )
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, Tensors
+from understudy.language.model_folder import ModelFolder, Tensors
 from understudy.training.bert import precision
 from understudy.training.bob.examples import (
     NliPairs,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.agents.causal import NAME, load_transformer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, atomic_folder, read_card, write_card
+from understudy.language.model_folder import ModelFolder, atomic_folder, read_card, write_card
 from understudy.training.task import check_output
 
 if TYPE_CHECKING:

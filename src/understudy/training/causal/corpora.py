@@ -17,13 +17,13 @@ from pathlib import Path
 from random import Random
 
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
-from understudy.dialogue import Situation, Turn
 from understudy.errors import InputError, UnknownFormat
-from understudy.persona import Other, Persona
-from understudy.readers import read, reader_of
-from understudy.readers.hpd import READER as HPD
-from understudy.readers.hpd import sessions, situation_of
-from understudy.readers.source import SourceFile
+from understudy.formats import read, reader_of
+from understudy.formats.hpd import READER as HPD
+from understudy.formats.hpd import sessions, situation_of
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Situation, Turn
+from understudy.story.persona import Other, Persona
 from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
 from understudy.training.loop import Optimization

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from understudy.agents.causal import TokenizedDialogue
-from understudy.backends.causal_lm import chosen_logits
-from understudy.backends.lora import Adapters, adapted_layers
-from understudy.backends.transformer import Transformer
-from understudy.model_folder import Tensors
+from understudy.language.backends.causal_lm import chosen_logits
+from understudy.language.backends.lora import Adapters, adapted_layers
+from understudy.language.backends.transformer import Transformer
+from understudy.language.model_folder import Tensors
 from understudy.training.workers import Workers
 
 __all__ = ["AllWeights", "DialogueLoss", "LowRank", "TrainedPart", "token_losses"]

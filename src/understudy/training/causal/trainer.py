@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.agents.causal import ADAPTER, NAME, DialogueFormat, read_window
-from understudy.backends.base_model import base_card
-from understudy.backends.catalog import DEFAULT_MODEL, find_model
-from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
+from understudy.language.backends.base_model import base_card
+from understudy.language.backends.catalog import DEFAULT_MODEL, find_model
+from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.training.causal.corpora import (
     CausalSettings,
     DialogueCorpus,
@@ -212,7 +212,7 @@ def _whole(task: DialogueTask, model: Transformer, learnt: Tensors) -> Any:
     """The network with what was learnt in its own weights."""
     import torch
 
-    from understudy.backends.lora import merge_adapters
+    from understudy.language.backends.lora import merge_adapters
 
     if task.settings.lora:  # its layers are wrapped now: the base is opened again
         network = open_transformer(base_of(task.base), "cpu", task.tokenizer).network

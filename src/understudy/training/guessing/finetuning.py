@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.assignment import LEAST, best_assignment
-from understudy.model_folder import ModelFolder, atomic_folder, write_card
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.training.loop import Loss, Progress, fit
 from understudy.training.pretrained import Weights
 from understudy.training.task import Checkpoint, checkpoint_folder, provenance

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError, InputError, UnknownMoment
 from understudy.guessing import Guesses, Masked, Remembering, TrainingScenes
 from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
 from understudy.guessing.scenes import masks_of
-from understudy.lexical.rows import Reals
-from understudy.model_folder import read_agent_name, read_card
-from understudy.persona import Persona
-from understudy.story import Moment, Scene
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import read_agent_name, read_card
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Moment, Scene
 from understudy.training.guessing import naming, readers
 from understudy.training.guessing.finetuning import read_casts
 

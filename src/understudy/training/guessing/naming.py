@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.backends.batching import length_batches
-from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
 from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
 from understudy.guessing.scenes import masks_of
-from understudy.lexical.rows import Ints, Reals
-from understudy.model_folder import ModelFolder, read_card
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.language.backends.batching import length_batches
+from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.lexical.rows import Ints, Reals
+from understudy.language.model_folder import ModelFolder, read_card
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.training.bert import precision
 from understudy.training.guessing.finetuning import (
     EVERY,

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.story import Scene
+from understudy.story.types import Scene
 
 __all__ = ["Part", "SceneTokenizer", "chunks", "scene_prompts", "unmasked"]
 

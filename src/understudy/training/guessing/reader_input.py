@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from understudy.errors import InputError
 from understudy.guessing.encoded import windows_of_lines
 from understudy.guessing.scenes import masks_of
-from understudy.story import Line, Scene
+from understudy.story.types import Line, Scene
 from understudy.training.guessing.prompt_format import SceneTokenizer
 
 __all__ = ["KINDS", "NOBODY", "InputFormat", "ReaderInput", "reader_input"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from understudy.backends.transformer import CAUSAL, MASKED
 from understudy.errors import InputError
+from understudy.language.backends.transformer import CAUSAL, MASKED
 from understudy.training.guessing.finetuning import HELD_BACK, check_share
 from understudy.training.guessing.network import HEAD
 from understudy.training.guessing.reader_input import InputFormat

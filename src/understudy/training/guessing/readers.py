@@ -20,9 +20,9 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
-from understudy.model_folder import ModelFolder, read_card, read_tensors, write_tensors
-from understudy.persona import Persona
-from understudy.story import Scene
+from understudy.language.model_folder import ModelFolder, read_card, read_tensors, write_tensors
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.training.guessing.finetuning import EVERY, Casts, Learner, finetune, held_back, read_casts
 from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
 from understudy.training.guessing.prompt_format import unmasked

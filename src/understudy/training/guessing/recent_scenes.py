@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.story import Scene
+from understudy.story.types import Scene
 from understudy.training.guessing.prompt_format import SceneTokenizer, scene_prompts
 
 __all__ = ["RecentScenes", "scenes_with_history"]

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from understudy.dialogue import Guesser
 from understudy.errors import AgentError
 from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
-from understudy.lexical.rows import Reals
-from understudy.model_folder import is_model_folder
-from understudy.persona import Persona
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import is_model_folder
 from understudy.registry import Need, RegistryEntry
-from understudy.story import Scene
+from understudy.story.dialogue import Guesser
+from understudy.story.persona import Persona
+from understudy.story.types import Scene
 from understudy.text import did_you_mean
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.backends.batching import length_batches
-from understudy.backends.transformer import CAUSAL, MASKED, WANTED, first_line, located
 from understudy.errors import InputError, MissingExtra
-from understudy.libraries import import_library
+from understudy.language.backends.batching import length_batches
+from understudy.language.backends.transformer import CAUSAL, MASKED, WANTED, first_line, located
+from understudy.language.libraries import import_library
 from understudy.training.guessing.prompt_format import SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base
 

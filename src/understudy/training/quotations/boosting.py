@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MissingExtra
-from understudy.libraries import import_library
-from understudy.quotations.model import Forest, softmax_of_groups
+from understudy.language.libraries import import_library
+from understudy.novels.model import Forest, softmax_of_groups
 
 __all__ = ["BoostingSettings", "bin_edges", "encode_bins", "fit_forest"]
 

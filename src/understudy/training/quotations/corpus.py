@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.quotations.prose import NovelCharacter, Paragraph, Prose, Quotation, Span
+from understudy.novels.prose import NovelCharacter, Paragraph, Prose, Quotation, Span
 
 __all__ = ["KINDS", "QUOTATIONS", "AnnotatedNovel", "annotated_novels", "read_novel"]
 

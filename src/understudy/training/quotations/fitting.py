@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.quotations.context import Floats, NovelContext
-from understudy.quotations.model import Forest, NovelEvidence, QuotationModel, matrix
-from understudy.quotations.turns import event_factors, gap_kinds
+from understudy.novels.context import Floats, NovelContext
+from understudy.novels.model import Forest, NovelEvidence, QuotationModel, matrix
+from understudy.novels.turns import event_factors, gap_kinds
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.quotations.corpus import AnnotatedNovel
 

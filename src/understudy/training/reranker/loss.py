@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from understudy.agents.reranker import RerankerFormat
-from understudy.backends.causal_lm import PromptedReplies, batch_inputs, pack
-from understudy.backends.lora import Adapters
-from understudy.backends.transformer import Transformer
+from understudy.language.backends.causal_lm import PromptedReplies, batch_inputs, pack
+from understudy.language.backends.lora import Adapters
+from understudy.language.backends.transformer import Transformer
 from understudy.training.reranker.questions import NextReply, QuestionSource
 
 __all__ = ["RerankerLoss", "reply_scores"]

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from random import Random
 
-from understudy.lexical import TfIdf
+from understudy.language.lexical import TfIdf
 from understudy.training.reranker.questions import CANDIDATES, NextReply
 from understudy.training.writer.corpora import NovelSpeech, novel_speeches
 from understudy.training.writer.grounding import first_sentences

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.agents.reranker import ADAPTER, NAME, RerankerFormat, pack_matrices
-from understudy.backends.base_model import base_card
-from understudy.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.errors import InputError
+from understudy.language.backends.base_model import base_card
+from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.metrics.ranking import gold_ranks
-from understudy.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.training.causal.trainer import base_of
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.reranker.novels import novels_of
@@ -36,7 +36,7 @@ from understudy.training.task import (
 from understudy.training.writer.corpora import readable_dialogues
 
 if TYPE_CHECKING:
-    from understudy.backends.lora import Adapters
+    from understudy.language.backends.lora import Adapters
 
 __all__ = ["RerankerSettings", "train"]
 
@@ -75,7 +75,7 @@ def train(task: TrainingTask[RerankerSettings], progress: Progress = no_progress
     if task.novels is None:
         raise InputError("the reranker learns from novels too: name the folder of PDNC's with --novels")
     on = select_device(task.device)
-    from understudy.backends.lora import Adapters
+    from understudy.language.backends.lora import Adapters
     from understudy.training.reranker.loss import RerankerLoss
 
     begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Low-rank adapters (see `backends.lora`) on the linear layers of a Llama, and their file for llama.cpp.
+"""Low-rank adapters (see `language.backends.lora`) on the linear layers of a Llama, and their file for llama.cpp.
 
 GGUF keeps the rotary pairs of query and key rows side by side, transformers half a head apart; weights are Q8_0, blocks
 of 32 numbers with a float16 scale and a byte each.
@@ -15,9 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from understudy.backends.lora import Adapters
 from understudy.errors import MissingExtra
-from understudy.model_folder import Tensors
+from understudy.language.backends.lora import Adapters
+from understudy.language.model_folder import Tensors
 
 __all__ = ["WriterAdapters", "quantize_q8", "reply_losses", "write_adapter"]
 

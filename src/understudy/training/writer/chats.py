@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from understudy.prompting import PastExchange, PromptContents
-from understudy.prompting.contents import ChatTurn
+from understudy.agents.prompting import PastExchange, PromptContents
+from understudy.agents.prompting.contents import ChatTurn
 from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.writer.grounding import WORD, content
 from understudy.training.writer.tables import asked_patterns, random_name, table

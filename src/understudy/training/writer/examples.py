@@ -7,10 +7,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from understudy.encoding import Floats, SentenceEncoder, shipped_model
-from understudy.prompting import PromptContents, estimate_tokens, render_compact
-from understudy.prompting.contents import ChatTurn
-from understudy.prompting.trimming import trim
+from understudy.agents.prompting import PromptContents, estimate_tokens, render_compact
+from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompting.trimming import trim
+from understudy.language.encoding import Floats, SentenceEncoder, shipped_model
 from understudy.training.writer.chats import TrainingExample, asked_examples, chat_examples
 from understudy.training.writer.corpora import (
     NovelSpeech,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from understudy.agents.passages import terms
-from understudy.prompting import PromptContents
+from understudy.agents.prompting import PromptContents
 from understudy.text import sentences
 from understudy.training.writer.tables import names
 

@@ -13,9 +13,9 @@ from random import Random
 
 import numpy as np
 
-from understudy.encoding import Floats
-from understudy.prompting import PastExchange, PastLine, PromptContents
-from understudy.prompting.contents import ChatTurn
+from understudy.agents.prompting import PastExchange, PastLine, PromptContents
+from understudy.agents.prompting.contents import ChatTurn
+from understudy.language.encoding import Floats
 from understudy.text import sentences
 from understudy.training.writer.chats import TrainingExample
 from understudy.training.writer.corpora import NovelSpeech

@@ -27,7 +27,7 @@ from understudy.training.writer.settings import WriterSettings
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-    from understudy.backends.lora import Adapters
+    from understudy.language.backends.lora import Adapters
 
 __all__ = ["Preference", "learn_preferences", "read_preferences"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-from understudy.prompting import PromptContents
-from understudy.story import Moment, Relation
+from understudy.agents.prompting import PromptContents
+from understudy.story.types import Moment, Relation
+from understudy.story.wording import tie_sentence
 from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.writer.chats import TrainingExample
 from understudy.training.writer.tables import answers_for, names, random_name, table
-from understudy.wording import tie_sentence
 
 __all__ = ["tie_examples"]
 

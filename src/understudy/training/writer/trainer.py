@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.writer import ADAPTER
-from understudy.backends.transformer import CAUSAL, open_transformer
 from understudy.errors import InputError
-from understudy.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.language.backends.transformer import CAUSAL, open_transformer
+from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
 from understudy.training.loop import Optimization, Progress, fit, no_progress, select_device
 from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, provenance
 from understudy.training.writer.examples import chat_text, end_token, held_back_examples, training_examples
@@ -35,7 +35,7 @@ from understudy.training.writer.settings import WriterSettings
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from understudy.backends.lora import Adapters
+    from understudy.language.backends.lora import Adapters
     from understudy.training.writer.chats import TrainingExample
 
 __all__ = ["WriterSettings", "train"]

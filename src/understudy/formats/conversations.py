@@ -1,0 +1,175 @@
+"""Conversations as training sets keep them: a record is a conversation, a conversation a scene.
+
+What a record and a message look like differs between formats (`sharegpt`, `messages`); what becomes of them does not:
+- a message of the user or the assistant is a speech, by the name that it carries, or that of its role;
+- a system prompt is a description. Where it says plainly 'You are NAME', the assistant is called that;
+- calls of tools and what they return are listed as unread: nobody says them;
+- a file may also be the messages of one conversation, without a record around them.
+
+Counted are conversations, their messages and prompts, and (once) whatever else a record has beside its id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from understudy.sources.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.sources.jsonstream import json_records
+from understudy.sources.names import is_group
+from understudy.sources.source import SourceFile
+from understudy.story.types import Character, Source
+
+__all__ = ["ASSISTANT", "ROLES", "USER", "RoleMessage", "conversation_events", "has_messages", "parse_message"]
+
+USER, ASSISTANT = "User", "Assistant"
+ROLES: Mapping[str, str] = {
+    **dict.fromkeys(("human", "user", "prompter"), "user"),
+    **dict.fromkeys(("gpt", "assistant", "chatgpt", "model", "bot", "bing", "bard"), "assistant"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("tool", "function", "function_call", "tool_call", "function_response", "observation"), "tool"),
+}
+"""What programs write for each of the four roles."""
+
+OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
+MEMBER = rb'\s*"[^"\\]*+"\s*:\s*(?:"(?:[^"\\]|\\.)*+"|[\w.+-]++)\s*,'
+LIST = rb'\s*\[\s*(?:\]|\{(?:%s)*?\s*"(?:from|value|role|content)"\s*:)' % MEMBER
+KEYS = (("from", "role"), ("value", "content"), ("name", "name"))
+NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.\s)?[^\W\d_a-z][\w'’-]*(?:\s(?:(?:de|von|van|of)\s)?[^\W\d_a-z][\w'’-]*){0,3}"
+YOU_ARE = re.compile(
+    rf"\bYou(?:\sare|['’]re)\s({NAME})(?=\s*(?:[,.;:!?(\n—–]|$)|\s(?:-|from|in|and|the|who|of|at|on)\s)"
+)
+NO_NAME = frozenset({"a", "an", "the", "not", "now", "my", "your", "i", "ai", "no", "one"})
+SAYS_NOTHING = "says nothing"
+LONGEST_SHOWN = 200
+
+
+def has_messages(head: bytes, key: str) -> bool:
+    """Whether the head of a file is JSON with a list of messages under a key; an empty list will do."""
+    return OBJECT.match(head) is not None and re.search(b'"%s"\\s*:%s' % (key.encode(), LIST), head) is not None
+
+
+class RoleMessage(NamedTuple):
+    """One message: a role as it was written, the name it carries, and its text."""
+
+    role: str
+    name: str
+    text: str
+
+
+def parse_message(message: Any) -> RoleMessage | None:
+    """A message with `from` and `value`, or with `role` and `content`; None for what is neither."""
+    if not isinstance(message, dict):
+        return None
+    role, content, name = (message.get(keys[0], message.get(keys[1])) for keys in KEYS)
+    if isinstance(content, list):  # parts, of which only those that are text are talk
+        content = "\n".join(part["text"] for part in content if isinstance(part, dict) and _is_text(part.get("text")))
+    if not isinstance(role, str) or not isinstance(content, str | None):
+        return None
+    if not content and (message.get("tool_calls") or message.get("function_call")):
+        role = "tool"
+    return RoleMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
+
+
+def conversation_events(
+    source: SourceFile, key: str, prepare: Callable[[Any], Any] = lambda record: record
+) -> Iterator[Event]:
+    """The stream of events of a file of conversations, whose messages each have in a list under `key`.
+
+    `prepare` makes such a record of one that has them in another way.
+    """
+    yield Opening()
+    reading = _ConversationReading(source, key)
+    for location, record in json_records(source):
+        yield from reading.record(source.at(location.line), prepare(record))
+
+
+class _ConversationReading:
+    """One pass over the records. Names are those of accounts, not labels to be merged: each is declared."""
+
+    def __init__(self, source: SourceFile, key: str) -> None:
+        self.source, self.key = source, key
+        self.declared: set[str] = set()
+        self.assistant = ASSISTANT
+        self.is_bare = False
+
+    def record(self, at: Source, record: Any) -> Iterator[Event]:
+        messages = record.get(self.key) if isinstance(record, dict) else None
+        if isinstance(messages, list):
+            self.is_bare = False
+            yield from self._conversation(at, record, messages)
+        elif parse_message(record) is not None:
+            if not self.is_bare:
+                self.is_bare, self.assistant = True, ASSISTANT
+                yield SceneStart(at, "", units=0)
+            yield from self._message(at, record)
+        else:
+            self.source.units += 1
+            yield Unread(at, _shown(record), f"is no conversation: it has no list of {self.key}")
+
+    def _conversation(self, at: Source, record: Mapping[str, Any], messages: Sequence[Any]) -> Iterator[Event]:
+        self.assistant = ASSISTANT
+        self.source.units += 1
+        setting = record.get("setting")
+        yield SceneStart(at, setting if isinstance(setting, str) else "")
+        system = record.get("system")
+        if isinstance(system, str) and system.strip():
+            yield from self._prompt(at, system)
+        for message in messages:
+            yield from self._message(at, message)
+        known = {self.key, "id", "setting", "system"}
+        more = {key: value for key, value in record.items() if key not in known and value not in (None, "", [])}
+        if more:
+            self.source.units += 1
+            yield Unread(at, _shown(more), f"not talk: {', '.join(list(more)[:5])[:LONGEST_SHOWN]}")
+
+    def _message(self, at: Source, message: Any) -> Iterator[Event]:
+        parsed = parse_message(message)
+        role = "" if parsed is None else ROLES.get(parsed.role.casefold(), "")
+        if parsed is not None and role == "system" and parsed.text:
+            yield from self._prompt(at, parsed.text)
+            return
+        self.source.units += 1
+        if parsed is None:
+            yield Unread(at, _shown(message), "is no message: it has no role or no text")
+        elif role == "tool":
+            yield Unread(at, _shown(message), "a call of a tool, or what it returned: nobody says it")
+        elif not parsed.text:
+            yield Unread(at, _shown(message), SAYS_NOTHING)
+        else:
+            by_role = {"user": USER, "assistant": self.assistant}
+            speaker = parsed.name or by_role.get(role) or parsed.role
+            if not speaker:
+                yield Description(at, parsed.text)
+                return
+            if speaker not in self.declared and not is_group(speaker):
+                self.declared.add(speaker)
+                yield CastEntry(at, Character(speaker))
+            yield Speech(at, (speaker,), parsed.text)
+
+    def _prompt(self, at: Source, text: str) -> Iterator[Event]:
+        self.source.units += 1
+        self.assistant = _named_in(text) or self.assistant
+        yield Description(at, text)
+
+
+def _named_in(prompt: str) -> str | None:
+    """Whom a prompt says that the assistant is."""
+    match = YOU_ARE.search(prompt)
+    if match is None or match[1].split()[0].casefold() in NO_NAME:
+        return None
+    return _one_line(match[1])
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)[:LONGEST_SHOWN]

@@ -1,0 +1,277 @@
+"""Dialogues in Markdown: who speaks is emphasised, what is done too.
+
+    ---                         front matter: headings; `title`, `language` and the list `cast` are used
+    title: The Quarrel
+    ---
+    # Chapter 1                 headings are chapters and scenes (see `outline`), a rule begins a scene
+    ## The kitchen
+    **Odile:** You sold it.     also `**Odile**: ...`, `*Odile:* ...`, `- **Odile** (low): ...`, `> **Odile:** ...`
+    Without a word.             a line right below goes on with what is said
+    *The kettle sings.*         a description, as is any paragraph of nobody's
+
+Emphasis inside what is said stays as it is written; a backslash takes the meaning from a mark, as in Markdown. A file
+with headings, but no emphasised names, may have plain ones: `Odile: You sold it.`
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy.formats import script
+from understudy.formats.markdown.inline import (
+    EmphasisedLabel,
+    emphasised_label,
+    speakers_of,
+    without_emphasis,
+    without_escapes,
+)
+from understudy.formats.markdown.survey import (
+    FENCE,
+    UNDERLINE,
+    MarkdownHeading,
+    MarkdownSurvey,
+    atx_heading,
+    bare_line,
+    front_value,
+    survey_of,
+    underlined,
+)
+from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
+from understudy.sources.directions import BRACKETED, comings_and_goings
+from understudy.sources.events import (
+    CastEntry,
+    Description,
+    Event,
+    Heading,
+    Opening,
+    Reader,
+    SceneStart,
+    Speech,
+    Unread,
+)
+from understudy.sources.source import SourceFile
+from understudy.story.types import Character
+from understudy.text import LANGUAGES
+
+__all__ = ["READER"]
+
+# Is a text a dialogue in Markdown? Pages of documentation have emphasised words and colons too.
+
+CAST_LIST = re.compile(r"(?:cast|characters)\s*:", re.IGNORECASE)
+FRONT_LINES = 9  # in which the front matter shows that it lists a cast
+SHARE = 10  # at least one line in so many is a speech
+
+
+def recognises(head: bytes, path: Path) -> bool:
+    """Lines that begin with an emphasised name; or a heading, and lines that begin with a name."""
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = head.decode(encoding, "replace").removeprefix("\ufeff")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or lines[0][0] in "{<":
+        return False
+    if lines[0] == "---" and any(CAST_LIST.fullmatch(line) for line in lines[:FRONT_LINES]):
+        return True
+    names: Counter[str] = Counter()
+    plain: Counter[str] = Counter()
+    listed = 0
+    fenced = False
+    for line in lines:
+        bare, is_item = bare_line(line)
+        fenced = fenced != (FENCE.match(line) is not None)
+        if fenced:
+            continue
+        if label := emphasised_label(bare):
+            names[label.raw_name] += 1
+            listed += is_item
+        elif bare and not is_item and (other := read_label(bare)) and looks_like_label(other.name):
+            plain[other.name] += 1
+    said = names.total()
+    if said >= 2 and said * SHARE >= len(lines) and said > plain.total():
+        return said - listed >= 2 or max(names.values()) > 1  # a list of `**terms**: explained` is no dialogue
+    if atx_heading(lines[0]) is None or plain.total() < 2 or script.READER.recognises(head, path):
+        return False
+    return plain.total() * (SHARE if max(plain.values()) > 1 else 3) >= len(lines)
+
+
+RULE = re.compile(r"([-*_])(?:\s*\1){2,}")
+COMMENT, COMMENT_END = "<!--", "-->"
+LONGEST_TEXT = 40_000
+
+
+def events(source: SourceFile) -> Iterator[Event]:
+    """The stream of events of one file."""
+    survey = survey_of(source)
+    language = survey.front.get("language", survey.front.get("lang"))
+    title = survey.front.get("title") or (survey.outline.title and without_escapes(survey.outline.title))
+    yield Opening((*survey.outline.levels, "scene", "line"), title, language if language in LANGUAGES else None)
+    yield from _MarkdownParser(source, survey).events()
+
+
+@dataclass(slots=True)
+class _MarkdownBlock:
+    """What the next line may still go on with: somebody's speech, or nobody's words."""
+
+    number: int
+    raw_name: str | None
+    text: str
+    is_plain: bool = False
+    units: int = 1
+
+    def add(self, text: str) -> None:
+        self.text = f"{self.text} {text}".strip()
+        self.units += 1
+
+
+class _MarkdownParser:
+    """One pass over the lines; a paragraph is given out when the next one begins."""
+
+    def __init__(self, source: SourceFile, survey: MarkdownSurvey) -> None:
+        self.source, self.survey, self.outline = source, survey, survey.outline
+        self.paragraph: _MarkdownBlock | None = None
+        self.position: tuple[int, ...] = ()
+        self.scene = 0
+        self.spoken = False  # is there a line in the scene?
+        self.rule: tuple[int, str] | None = None
+        self.lists_cast = False
+        self.statistics = TranscriptStatistics()
+
+    def events(self) -> Iterator[Event]:
+        gap = True
+        inside: str | None = None  # the mark that ends what is not read
+        for number, line in self.source.lines():
+            text = line.strip()
+            if not text:
+                gap = True
+            elif number <= self.survey.front_end:
+                yield self._front(number, text)
+            elif inside or FENCE.match(text) or text.startswith(COMMENT):
+                yield from self._close()
+                mark = inside or (COMMENT if text.startswith(COMMENT) else text[:3])
+                yield Unread(self.source.at(number), text[:200], "a comment" if mark == COMMENT else "code")
+                ended = COMMENT_END in text if mark == COMMENT else inside is not None and text.startswith(mark)
+                inside = None if ended else mark
+            elif (above := self._underlined(text, gap)) is not None:
+                self.paragraph = None
+                yield from self._heading(above.number, underlined(above.text, text), units=2)
+            elif heading := atx_heading(line):
+                yield from self._heading(number, heading, units=1)
+            elif RULE.fullmatch(text):
+                yield from self._end_scene()
+                self.rule = number, text
+            else:
+                yield from self._line(number, text, gap)
+                gap = False
+        yield from self._end_scene()
+
+    def _underlined(self, text: str, gap: bool) -> _MarkdownBlock | None:
+        """The one line above, if this one makes it a heading."""
+        above = self.paragraph
+        if gap or above is None or not above.is_plain or above.units > 1 or not UNDERLINE.fullmatch(text):
+            return None
+        return above
+
+    def _front(self, number: int, text: str) -> Event:
+        at = self.source.at(number)
+        name = front_value(text[2:].strip()) if self.lists_cast and text.startswith("- ") else ""
+        self.lists_cast = bool(name) or CAST_LIST.fullmatch(text) is not None
+        return CastEntry(at, Character(name), units=1) if name.strip() else Heading(at, text)
+
+    def _line(self, number: int, text: str, gap: bool) -> Iterator[Event]:
+        bare, is_item = bare_line(text)
+        label = self._label(bare) if bare else None
+        current = self.paragraph
+        if label is not None:
+            yield from self._begin(number, label.raw_name, label.text)
+        elif current is not None and self._goes_on(current, gap or is_item):
+            current.add(bare)
+        elif bare.startswith("|") and bare.endswith("|"):
+            yield from self._close()
+            yield Unread(self.source.at(number), bare[:200], "a row of a table")
+        elif bare:
+            yield from self._begin(number, None, bare, is_plain=bare == text)
+        else:
+            yield from self._close()
+            yield Unread(self.source.at(number), text[:200], "nothing but marks")
+
+    def _goes_on(self, current: _MarkdownBlock, apart: bool) -> bool:
+        if len(current.text) > LONGEST_TEXT:
+            return False
+        return not apart or (current.raw_name is not None and not current.text)
+
+    def _label(self, text: str) -> EmphasisedLabel | None:
+        if self.survey.emphasised or text[0] in "*_":
+            return emphasised_label(text)
+        label = read_label(text)
+        if label is None or not looks_like_label(label.name):
+            return None
+        return EmphasisedLabel(label.name, " ".join([*BRACKETED.findall(label.head), label.text]).strip())
+
+    def _begin(self, number: int, raw_name: str | None, text: str, is_plain: bool = False) -> Iterator[Event]:
+        yield from self._close()
+        if self.rule is not None and self.spoken:
+            yield SceneStart(self.source.at(self.rule[0]), "")
+            self.scene, self.rule = self.scene + 1, None
+        yield from self._unused_rule()
+        self.paragraph = _MarkdownBlock(number, raw_name, text, is_plain)
+
+    def _close(self) -> Iterator[Event]:
+        """Give out the open paragraph."""
+        current, self.paragraph = self.paragraph, None
+        if current is None:
+            return
+        at = self.source.at(current.number)
+        if current.raw_name is not None and not current.text:
+            yield Unread(at, current.raw_name, "a speaker, and nothing said", current.units)
+            return
+        yield from self._placed(current.number)
+        self.scene, self.spoken = self.scene or 1, True
+        if current.raw_name is not None:
+            speakers = speakers_of(current.raw_name, self.statistics)
+            yield Speech(at, speakers, without_escapes(current.text), current.units)
+        else:
+            text = without_escapes(without_emphasis(current.text))
+            yield Description(at, text, comings_and_goings(text), current.units)
+
+    def _placed(self, number: int) -> Iterator[Event]:
+        """What stands above the first heading of a level is in number 0 of it."""
+        if len(self.position) < len(self.outline.levels):
+            self.position = (*self.position, *[0] * (len(self.outline.levels) - len(self.position)))
+            self.scene = 0
+            yield Heading(self.source.at(number), "", self.position, units=0)
+
+    def _end_scene(self) -> Iterator[Event]:
+        yield from self._close()
+        yield from self._unused_rule()
+
+    def _unused_rule(self) -> Iterator[Event]:
+        """A rule above a heading, or at either end of the file, begins nothing."""
+        if self.rule is not None:
+            yield Heading(self.source.at(self.rule[0]), self.rule[1])
+            self.rule = None
+
+    def _heading(self, number: int, heading: MarkdownHeading, units: int) -> Iterator[Event]:
+        yield from self._end_scene()
+        self.spoken = False
+        at, outline = self.source.at(number), self.outline
+        counted = heading.numbered() if heading.depth in outline.numbered else None
+        title = without_escapes(counted[2] if counted else heading.text)
+        if heading.depth in outline.depths:
+            level = outline.depths.index(heading.depth)
+            above = (*self.position[:level], *[0] * (level - len(self.position)))
+            before = self.position[level] if len(self.position) > level else 0
+            self.position, self.scene = (*above, counted[1] if counted else before + 1), 0
+            yield Heading(at, title, self.position, units)
+        elif heading.depth == outline.scene_depth:
+            yield from self._placed(number)
+            scene = counted[1] if counted and counted[1] > self.scene else None
+            self.scene = scene or self.scene + 1
+            yield SceneStart(at, title if scene else without_escapes(heading.text), (), scene, units)
+        else:
+            yield Heading(at, title, units=units)
+
+
+READER = Reader("markdown", recognises, events)

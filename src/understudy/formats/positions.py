@@ -1,0 +1,357 @@
+"""Applies annotations that were shared by position (see `formats.export.positions`) to one's own copy of the text.
+
+The text must be the one they were made for, to the letter: another edition has other positions, and nothing in the
+file tells where its lines went. It is compared by length and SHA-256, over its characters with line ends as one
+character and no byte order mark, so that a copy with other line ends is the same text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from understudy.errors import InputError
+from understudy.formats.docx import docx_text
+from understudy.formats.epub import epub_text
+from understudy.formats.extracted import ExtractedText
+from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
+from understudy.novels.parsing import parse_prose
+from understudy.sources.events import (
+    CastEntry,
+    Description,
+    Event,
+    Heading,
+    Movement,
+    Opening,
+    Reader,
+    SceneStart,
+    Speech,
+)
+from understudy.sources.jsonstream import SURROGATE
+from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Spans
+from understudy.story.types import Character
+
+__all__ = ["PositionedFile", "digest_of", "is_positions", "positioned_files", "text_of"]
+
+VERSION = 1
+MARK = b'{"positions":'
+EXTRACTED = {"epub": epub_text, "docx": docx_text}
+
+
+def is_positions(head: bytes) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().replace(b" ", b"").startswith(MARK)
+
+
+def text_of(source: SourceFile, form: str) -> ExtractedText | None:
+    """The text that positions in a source are offsets into; None where it is no text but data."""
+    if form in EXTRACTED:
+        return EXTRACTED[form](source)
+    if source.head().startswith((b"PK\x03\x04", b"\x89PNG", b"PAR1")):
+        return None
+    return ExtractedText("\n".join(line for _, line in source.lines(lost=" ")))
+
+
+def digest_of(source: SourceFile, form: str) -> tuple[str, int]:
+    """(SHA-256, length in characters) of a source's text; of what is no text, those of its bytes."""
+    extracted = text_of(source, form)
+    content = b"".join(source.reopened().chunks()) if extracted is None else extracted.text.encode()
+    return hashlib.sha256(content).hexdigest(), len(content) if extracted is None else len(extracted.text)
+
+
+class _Declared(NamedTuple):
+    name: str
+    form: str
+    sha256: str
+    length: int
+
+
+@dataclass(slots=True)
+class PositionedFile:
+    """A text to which annotations apply: its source, the name of its format, and its events."""
+
+    source: SourceFile
+    form: str
+    events: Iterator[Event]
+
+
+@dataclass(slots=True)
+class _SourceTexts:
+    """What a reader finds in a text, by the source line it begins on: lines, titles, settings, in order."""
+
+    lines: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    titles: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    settings: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def positioned_files(
+    positions: SourceFile, texts: Sequence[Path], reader_named: Callable[[str], Reader]
+) -> tuple[str, list[PositionedFile]]:
+    """(title of the story, the texts with the events that annotations make of them).
+
+    `texts` are the files; one that is not given is looked for beside the annotations, by its name.
+    """
+    return _PositionsReader(positions, texts, reader_named).read()
+
+
+class _PositionsReader:
+    def __init__(self, positions: SourceFile, texts: Sequence[Path], reader_named: Callable[[str], Reader]) -> None:
+        self.positions, self.texts, self.reader_named = positions, texts, reader_named
+
+    def read(self) -> tuple[str, list[PositionedFile]]:
+        rows = position_rows(self.positions)
+        header = next(rows, None)
+        if header is None or header.values.get("positions") != VERSION:
+            raise self.positions.error(f"is not a file of positions of version {VERSION}: export it again", 1)
+        opening = Opening(header.texts("levels"), header.text("title"), header.text("language"))
+        if len(opening.levels) < 2:
+            raise header.error("its 'levels' are not those of a story")
+        declared = {item.name: item for item in map(_declared, header.rows("files"))}
+        cast, by_file = list[PositionRow](), defaultdict[str, list[PositionRow]](list)
+        for row in rows:
+            if "character" in row:
+                cast.append(row)
+            elif (file := row.text("file")) in declared:
+                by_file[file].append(row)
+            else:
+                raise row.error(f"is about '{file[:100]}', a text that the first row does not declare")
+        files = []
+        for name, of_file in by_file.items():
+            source = self._source(header, declared[name])
+            source.units = len(of_file) + len(cast)
+            events = self._events(source, declared[name].form, opening, cast, of_file)
+            files.append(PositionedFile(source, declared[name].form, events))
+            cast = []  # they are declared once
+        if not files:
+            raise header.error("holds no lines: there is nothing to read")
+        return header.text("title"), files
+
+    def _source(self, header: PositionRow, declared: _Declared) -> SourceFile:
+        """The text that a name stands for, if it is the one that the positions were made for."""
+        self.reader_named(declared.form)  # an unknown one is an error before anything is read
+        path = self._path(header, declared.name)
+        sha256, length = digest_of(SourceFile(path), declared.form)
+        if (sha256, length) == (declared.sha256, declared.length):
+            return SourceFile(path, self.positions.progress)
+        differs = f"it has {length:,} characters and not {declared.length:,}"
+        if length == declared.length:
+            differs = f"it is as long, but says something else (SHA-256 {sha256[:12]}, not {declared.sha256[:12]})"
+        raise InputError(
+            f"is not the text that {self.positions.path.name} was made for: {differs}. Positions fit one edition only: "
+            "get that file, or ask whoever made the annotations which edition it is",
+            path,
+        )
+
+    def _path(self, header: PositionRow, name: str) -> Path:
+        plain = Path(name).name  # a path in the file leads nowhere
+        given = [path / plain if path.is_dir() else path for path in self.texts]
+        if same := [path for path in given if path.name == plain and path.is_file()]:
+            return same[0]
+        if len(given) == 1 and not self.texts[0].is_dir():
+            return given[0]  # a copy of another name
+        beside = self.positions.path.parent / plain
+        if not self.texts and beside.is_file():
+            return beside
+        raise header.error(f"is about '{name[:100]}', whose text is not here: give your copy with --text FILE")
+
+    def _events(
+        self,
+        source: SourceFile,
+        form: str,
+        opening: Opening,
+        cast: Sequence[PositionRow],
+        rows: Sequence[PositionRow],
+    ) -> Iterator[Event]:
+        yield opening
+        for row in cast:
+            yield CastEntry(source.at(1), Character(row.text("character"), row.texts("aliases")), units=1)
+        extracted = text_of(SourceFile(source.path), form) or ExtractedText("")
+        text = extracted.text
+        source.reach(1.0)
+        if all("spans" in row for row in rows if "moment" in row):
+            texts = _chapter_titles(extracted)
+        else:
+            texts = self._texts_by_line(source, form)
+        scene: PositionRow | None = None
+        present: tuple[str, ...] = ()
+        for row in rows:
+            if scene is not None:  # who is there stands in its first line
+                present = row.texts("present")
+                yield _scene(source, scene, texts, present)
+                scene = None
+            if "heading" in row:
+                yield _heading(source, row, texts)
+            elif "moment" in row:
+                there = row.texts("present")
+                if there != present:
+                    came, went = _difference(there, present), _difference(present, there)
+                    yield Movement(source.at(row.number("line")), came, went, units=0)
+                present = there
+                yield _line(source, row, text, texts)
+            else:
+                scene = row
+        if scene is not None:
+            yield _scene(source, scene, texts, ())
+
+    def _texts_by_line(self, source: SourceFile, form: str) -> _SourceTexts:
+        """What the reader of a format finds in a text."""
+        texts = _SourceTexts()
+        for event in self.reader_named(form).events(SourceFile(source.path)):
+            if isinstance(event, Speech):
+                texts.lines[event.source.line] += [_one_line(event.text)] * len(event.speakers)
+            elif isinstance(event, Description):
+                texts.lines[event.source.line].append(_one_line(event.text))
+            elif isinstance(event, Heading) and event.numbers is not None and _one_line(event.title):
+                texts.titles[event.source.line].append(_one_line(event.title))
+            elif isinstance(event, SceneStart) and _one_line(event.setting):
+                texts.settings[event.source.line].append(_one_line(event.setting))
+        return texts
+
+
+def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
+    """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
+    texts = _SourceTexts()
+    prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
+    for chapter in prose.chapters:
+        if title := _one_line(chapter.title):
+            texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
+    return texts
+
+
+def _declared(row: PositionRow) -> _Declared:
+    return _Declared(row.text("file"), row.text("form"), row.text("sha256"), row.number("length"))
+
+
+def _heading(source: SourceFile, row: PositionRow, texts: _SourceTexts) -> Heading:
+    numbers = row.numbers("heading")
+    if row.values.get("named") == "file":
+        return Heading(source.at(1), source.path.stem, numbers)
+    if "part" not in row:
+        return Heading(source.at(1), "", numbers)
+    return Heading(source.at(row.number("line")), _at(row, texts.titles), numbers)
+
+
+def _scene(source: SourceFile, row: PositionRow, texts: _SourceTexts, present: tuple[str, ...]) -> SceneStart:
+    setting = _at(row, texts.settings) if "part" in row else ""
+    return SceneStart(source.at(row.number("line")), setting, present, row.numbers("scene")[-1])
+
+
+def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) -> Speech | Description:
+    spans = row.spans(len(text))
+    if not spans:
+        said = _at(row, texts.lines)
+    elif "speaker" in row:
+        said = spoken_text(text, spans)
+    else:
+        said = narration_text(text, spans)
+        if len(said) != row.number("chars"):
+            said = unattributed_text(text, spans)
+    if len(said) != row.number("chars"):
+        raise row.error("what stands at this position is of another length: another version of Understudy wrote it")
+    at = source.at(row.number("line"))
+    if "speaker" not in row:
+        return Description(at, said, spans=spans)
+    return Speech(at, (row.text("speaker"),), said, spans=spans, confidence=row.share("confidence"))
+
+
+def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
+    line, part = row.number("line"), row.number("part")
+    if not 1 <= part <= len(texts.get(line, ())):
+        raise row.error(f"the text has no part {part} on line {line}: another version of Understudy wrote it")
+    return texts[line][part - 1]
+
+
+def _difference(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name not in others)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# The rows of a file of positions, checked as they are asked: whatever is wrong is an error with its line.
+
+LARGEST_NUMBER, LONGEST_NUMBER = 2**31, 9
+
+
+@dataclass(frozen=True, slots=True)
+class PositionRow:
+    """One object of JSON, and the line it stands on."""
+
+    source: SourceFile
+    line: int
+    values: Mapping[str, Any]
+
+    def __contains__(self, key: str) -> bool:
+        return self.values.get(key) is not None
+
+    def text(self, key: str) -> str:
+        value = self.values.get(key)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(f"'{key}' is missing or not a text")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise self.error(f"'{key}' is not a list of texts")
+        return tuple(value)
+
+    def rows(self, key: str) -> tuple[PositionRow, ...]:
+        value = self.values.get(key)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.error(f"'{key}' is not a list of objects")
+        return tuple(PositionRow(self.source, self.line, item) for item in value)
+
+    def number(self, key: str) -> int:
+        value = self.values.get(key)
+        if type(value) is not int or not 0 <= value < LARGEST_NUMBER:
+            raise self.error(f"'{key}' is not a whole number")
+        return value
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """The numbers of a moment in dotted form."""
+        parts = self.text(key).split(".")
+        if not all(part.isascii() and part.isdigit() and len(part) <= LONGEST_NUMBER for part in parts):
+            raise self.error(f"'{key}' is no moment of a story")
+        return tuple(map(int, parts))
+
+    def share(self, key: str) -> float | None:
+        value = self.values.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1):
+            raise self.error(f"'{key}' is not a number from 0 to 1")
+        return None if value is None else float(value)
+
+    def spans(self, length: int) -> Spans:
+        """Pairs of offsets into a text of a length; none where the row has none."""
+        value = self.values.get("spans") or []
+        if not isinstance(value, list):
+            raise self.error("'spans' is not a list of pairs")
+        for span in value:
+            is_pair = isinstance(span, list) and len(span) == 2 and all(type(offset) is int for offset in span)
+            if not is_pair or not 0 <= span[0] <= span[1] <= length:
+                raise self.error("'spans' are not pairs of offsets into the text")
+        return tuple((start, end) for start, end in value)
+
+    def error(self, message: str) -> InputError:
+        return self.source.error(message, self.line)
+
+
+def position_rows(source: SourceFile) -> Iterator[PositionRow]:
+    for number, line in source.lines():
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+            if SURROGATE.search(line):
+                json.dumps(values, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise source.error(f"is not a row of JSON ({error}): the file is cut off or damaged", number) from error
+        if not isinstance(values, dict):
+            raise source.error("is JSON, but not an object: the file is damaged", number)
+        yield PositionRow(source, number, values)

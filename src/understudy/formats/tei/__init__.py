@@ -1,0 +1,5 @@
+"""Plays in TEI, as DraCor has them."""
+
+from understudy.formats.tei.reading import READER
+
+__all__ = ["READER"]

@@ -1,0 +1,225 @@
+"""A causal network at work: log-probabilities and hidden states of replies to prompts, and replies written.
+
+Replies to one prompt are read behind one copy of it. A mask keeps them from seeing each other, and each has the
+positions that it would have alone, so that it gets the values that it would get alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.language.backends.batching import length_batches
+from understudy.language.backends.transformer import Transformer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = [
+    "PackedReplies",
+    "PromptedReplies",
+    "batch_inputs",
+    "chosen_logits",
+    "pack",
+    "reply_log_probs",
+    "reply_states",
+    "write_greedily",
+]
+
+SCALED = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
+"""Settings of networks that do more with logits than their output layer does."""
+
+BATCH_TOKENS = 1 << 14
+MASK_CELLS = 1 << 25
+SHARED_TOKENS = 1024  # of replies behind one prompt
+LOGITS = 1 << 26  # tokens times vocabulary, at a time
+
+Ids = list[int]
+
+
+class PromptedReplies(NamedTuple):
+    """A prompt and replies to it, as token ids; neither is empty."""
+
+    prompt: Ids
+    replies: list[Ids]
+
+
+def chosen_logits(network: Any, rows: Tensor, columns: Tensor, **inputs: Tensor) -> Tensor:
+    """The logits of a network at some positions only: a vocabulary is long, and most of them are not needed."""
+    hidden, head = _hidden(network, **inputs)
+    logits: Tensor = head(hidden[rows, columns]).float()
+    return logits
+
+
+def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) -> list[list[list[float]]]:
+    """For each question, for each of its replies, the log-probability of each token."""
+    import torch
+
+    longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
+    portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
+    packed = [pack(part) for _, part in portions]
+    values: dict[int, list[list[float]]] = {}
+    for rows in length_batches([len(one.ids) for one in packed], _fits):
+        with torch.inference_mode():
+            log_probs = iter(_batch_log_probs(model, [packed[row] for row in rows]))
+        for row in rows:
+            values[row] = [[next(log_probs) for _ in reply] for reply in portions[row][1].replies]
+    results: list[list[list[float]]] = [[] for _ in questions]
+    for index, (number, _) in enumerate(portions):
+        results[number] += values[index]
+    return results
+
+
+def reply_states(model: Transformer, questions: Sequence[PromptedReplies]) -> list[list[NDArray[np.float32]]]:
+    """For each question, for each of its replies, the last hidden state of its last token."""
+    import torch
+
+    longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
+    portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
+    # one more token, which nothing reads: the state from which it would be predicted is that of the last one
+    packed = [pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies])) for _, part in portions]
+    states: dict[int, list[NDArray[np.float32]]] = {}
+    for rows in length_batches([len(one.ids) for one in packed], _fits):
+        with torch.inference_mode():
+            inputs = batch_inputs(model, [packed[row] for row in rows])
+            hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
+        for place, row in enumerate(rows):
+            ends = np.cumsum([len(reply) + 1 for reply in portions[row][1].replies]) - 1
+            states[row] = [hidden[place, packed[row].columns[end]] for end in ends]
+    results: list[list[NDArray[np.float32]]] = [[] for _ in questions]
+    for index, (number, _) in enumerate(portions):
+        results[number] += states[index]
+    return results
+
+
+def write_greedily(model: Transformer, prompts: Sequence[Ids], end: int, most: int) -> list[tuple[Ids, list[float]]]:
+    """For each prompt the most probable token after the other, at most so many, with their log-probabilities.
+
+    The end is among them if it was reached. A reply never begins with it.
+    """
+    import torch
+
+    network, device = model.network, model.network.device
+    longest = max(map(len, prompts))
+    ids = torch.full((len(prompts), longest), model.pad)
+    mask = torch.zeros((len(prompts), longest), dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, longest - len(prompt) :] = torch.tensor(prompt)
+        mask[row, longest - len(prompt) :] = 1
+    ids, mask = ids.to(device), mask.to(device)
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    written: list[tuple[Ids, list[float]]] = [([], []) for _ in prompts]
+    open_rows, cache = set(range(len(prompts))), None
+    with torch.inference_mode():
+        for step in range(most):
+            placed = {"position_ids": positions} if _takes(network, "position_ids") else {}
+            kept = {"logits_to_keep": 1} if _takes(network, "logits_to_keep") else {}
+            output = network(
+                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **placed, **kept
+            )
+            cache, logits = output.past_key_values, output.logits[:, -1].float()
+            if step == 0:
+                logits[:, end] = -torch.inf
+            values, tokens = logits.log_softmax(-1).max(-1)
+            for row, value, token in zip(range(len(prompts)), values.tolist(), tokens.tolist()):
+                if row in open_rows:
+                    written[row][0].append(token)
+                    written[row][1].append(value)
+                    if token == end:
+                        open_rows.discard(row)
+            if not open_rows:
+                break
+            ids, positions = tokens[:, None], positions[:, -1:] + 1
+            mask = torch.cat([mask, mask.new_ones((len(prompts), 1))], dim=1)
+    return written
+
+
+class PackedReplies(NamedTuple):
+    """A prompt with its replies behind it, each without its last token, which nothing follows."""
+
+    ids: Ids
+    positions: Ids
+    owners: Ids  # 0 for the prompt, then the number of the reply
+    columns: Ids  # where each token of the replies is predicted
+    targets: Ids
+
+
+def _portions(question: PromptedReplies, longest: int) -> Iterator[PromptedReplies]:
+    """The question with some of its replies at a time: so many tokens together, or one reply."""
+    some: list[Ids] = []
+    for reply in question.replies:
+        if some and sum(map(len, some)) + len(reply) > longest:
+            yield PromptedReplies(question.prompt, some)
+            some = []
+        some.append(reply)
+    if some:
+        yield PromptedReplies(question.prompt, some)
+
+
+def pack(question: PromptedReplies) -> PackedReplies:
+    prompt = question.prompt
+    packed = PackedReplies(list(prompt), list(range(len(prompt))), [0] * len(prompt), [], [])
+    for number, reply in enumerate(question.replies, 1):
+        start = len(packed.ids)
+        packed.columns.extend([len(prompt) - 1, *range(start, start + len(reply) - 1)])
+        packed.targets.extend(reply)
+        packed.ids.extend(reply[:-1])
+        packed.positions.extend(range(len(prompt), len(prompt) + len(reply) - 1))
+        packed.owners.extend([number] * (len(reply) - 1))
+    return packed
+
+
+def batch_inputs(model: Transformer, batch: Sequence[PackedReplies]) -> dict[str, Tensor]:
+    """A batch as the network reads it; padding stands at the end, where nothing looks at it."""
+    import torch
+
+    network, device = model.network, model.network.device
+    longest = max(len(one.ids) for one in batch)
+
+    def padded(lists: Sequence[Ids], filler: int) -> Tensor:
+        return torch.tensor([[*values, *[filler] * (longest - len(values))] for values in lists], device=device)
+
+    inputs: dict[str, Tensor] = {"input_ids": padded([one.ids for one in batch], model.pad)}
+    if any(max(one.owners) > 1 for one in batch):
+        owners = padded([one.owners for one in batch], -1)
+        sees = (owners[:, None, :] == 0) | (owners[:, None, :] == owners[:, :, None])
+        sees &= torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
+        mask = torch.zeros(sees.shape, dtype=network.dtype, device=device)
+        inputs["attention_mask"] = mask.masked_fill_(~sees, torch.finfo(network.dtype).min)[:, None]
+        inputs["position_ids"] = padded([one.positions for one in batch], 0)
+    return inputs
+
+
+def _batch_log_probs(model: Transformer, batch: Sequence[PackedReplies]) -> list[float]:
+    import torch
+
+    network, device = model.network, model.network.device
+    rows = torch.tensor([row for row, one in enumerate(batch) for _ in one.columns], device=device)
+    columns = torch.tensor([column for one in batch for column in one.columns], device=device)
+    targets = torch.tensor([target for one in batch for target in one.targets], device=device)
+    hidden, head = _hidden(network, **batch_inputs(model, batch))
+    chosen = hidden[rows, columns]
+    at_a_time = max(LOGITS // int(network.config.vocab_size), 1)
+    log_probs: list[float] = []
+    for some, wanted in zip(chosen.split(at_a_time), targets.split(at_a_time)):  # type: ignore[no-untyped-call]
+        log_probs += head(some).float().log_softmax(-1).gather(-1, wanted[:, None])[:, 0].tolist()
+    return log_probs
+
+
+def _hidden(network: Any, **inputs: Tensor) -> tuple[Tensor, Any]:
+    """Hidden states and what makes logits of them; the logits themselves where the network does more to them."""
+    if any(getattr(network.config, name, None) not in (None, 1.0) for name in SCALED):
+        return network(**inputs, use_cache=False).logits, lambda logits: logits
+    return network.base_model(**inputs, use_cache=False).last_hidden_state, network.get_output_embeddings()
+
+
+def _takes(module: Any, argument: str) -> bool:
+    return argument in inspect.signature(module.forward).parameters
+
+
+def _fits(rows: int, longest: int) -> bool:
+    return rows * longest <= BATCH_TOKENS and rows * longest * longest <= MASK_CELLS

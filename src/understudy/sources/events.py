@@ -1,0 +1,218 @@
+"""What a reader is, and what it makes of a file: a stream of events, each with the place it was read from.
+
+Each format is a module with one `Reader` at its end. A reader only says what it sees. Numbering lines, merging
+names, working out who was present and writing the story are done once for all formats, in `assembly`.
+
+`units` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
+accounts for. A speech wrapped over three lines has 3; the second of two speeches glued onto one line has 0.
+The sum over a file's events must equal what `SourceFile.units` counted: a reader loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Example
+from understudy.story.storyfile import CardRecord, Spans
+from understudy.story.types import Character, Fact, LoreEntry, Relation, Source
+
+__all__ = [
+    "CardSource",
+    "CastEntry",
+    "Cue",
+    "Description",
+    "Event",
+    "FactEntry",
+    "Heading",
+    "Lore",
+    "Movement",
+    "Opening",
+    "Reader",
+    "RelationEntry",
+    "SceneStart",
+    "Speech",
+    "Unread",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """First event of a file: what kind of time it has. `levels` ends with the two every story has: scene, line."""
+
+    levels: tuple[str, ...] = ("scene", "line")
+    title: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A part, chapter, episode begins: `numbers` is its whole place (season 3, episode 5 = (3, 5)).
+
+    Without numbers it is a heading that does not move time: a title, credits, a commercial break.
+    """
+
+    source: Source
+    title: str
+    numbers: tuple[int, ...] | None = None
+    units: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SceneStart:
+    """A scene begins. Without a number it is the next one of its chapter."""
+
+    source: Source
+    setting: str
+    present: tuple[str, ...] = ()
+    number: int | None = None
+    units: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Somebody, or several at once, says something. Speakers are labels as found in the source.
+
+    In running text it has `spans`, and who says it was worked out with some `confidence`.
+    """
+
+    source: Source
+    speakers: tuple[str, ...]
+    text: str
+    units: int = 1
+    spans: Spans = ()
+    confidence: float | None = None
+
+
+class Cue(NamedTuple):
+    """Somebody comes or goes; the name is as written."""
+
+    kind: Literal["enter", "leave"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A stage direction or background. Those named in `cues` come and go with it, one after the other."""
+
+    source: Source
+    text: str
+    cues: tuple[Cue, ...] = ()
+    units: int = 1
+    spans: Spans = ()
+
+    @property
+    def enter(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cue.name for cue in self.cues if cue.kind == "enter"))
+
+    @property
+    def leave(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cue.name for cue in self.cues if cue.kind == "leave"))
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Who is there from the next line on, and who was there up to the last one, where a source notes it apart."""
+
+    source: Source
+    enter: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    units: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Source text that became none of the above, and why."""
+
+    source: Source
+    text: str
+    reason: str
+    units: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CastEntry:
+    """Somebody the source declares by name (a cast list, a cast.toml, a card).
+
+    Declared names and aliases win over what frequency and inclusion would merge.
+    """
+
+    source: Source
+    character: Character
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactEntry:
+    """A dated fact; its `who` is a label, resolved like a speaker's."""
+
+    source: Source
+    fact: Fact
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEntry:
+    """A dated relation; `of` and `to` are labels, resolved like a speaker's."""
+
+    source: Source
+    relation: Relation
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CardSource:
+    """The card that somebody was read from, kept whole."""
+
+    source: Source
+    who: str
+    card: CardRecord
+    units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lore:
+    """Entries of a lorebook: of one character, or (None) of everybody in the story."""
+
+    source: Source
+    who: str | None
+    entries: tuple[LoreEntry, ...]
+    units: int = 0
+
+
+Event: TypeAlias = (
+    Opening
+    | Heading
+    | SceneStart
+    | Speech
+    | Description
+    | Movement
+    | Unread
+    | CastEntry
+    | FactEntry
+    | RelationEntry
+    | CardSource
+    | Lore
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A format: its name, how it is told by content, and how a file becomes events.
+
+    `recognises(head, path)` sees the first 64 KiB; the path may decide only between formats that look the same.
+    `events(source)` streams; it raises `source.error(message, line)` on what it cannot read.
+    `examples(source)` is there where a format puts questions with right answers.
+    `together(sources)` is called before several files of the format are read into one story, where they depend on each
+    other. `annotates` names the format whose files this one's are notes on: read with one of them, they add to it.
+    """
+
+    name: str
+    recognises: Callable[[bytes, Path], bool]
+    events: Callable[[SourceFile], Iterator[Event]]
+    examples: Callable[[SourceFile], Iterator[Example]] | None = None
+    together: Callable[[Sequence[SourceFile]], None] | None = None
+    annotates: str | None = None

@@ -1,0 +1,248 @@
+"""`found.toml`: what was found in a story's text, with what its author decided about it.
+
+    bound = 0.6                                 [[relation]]
+    [[fact]]                                    id = "91c0d2a7"
+    id = "5be21f03"                             of = "Ines Vale"
+    who = "Ines Vale"                           to = "Tobias Rook"
+    attribute = "profile"                       kind = "spouse"
+    value = ["I keep the keys"]                 term = "husband"
+    from = "1.1.4"                              from = "1.2.8"
+    confidence = 0.83                           confidence = 0.97
+    sources = ["1.1.3"]                         sources = ["1.2.7", "2.1.1"]
+    quotes = ["Ines Vale: I keep the keys."]    quotes = ["Ines Vale: My husband ...", "Tobias Rook: ..."]
+    finder = "statements"                       finder = "ties"
+    decision = "accepted"                       decision = "changed"
+                                                changed = ["sibling"]
+
+It lies beside the story: DIR/found.toml, X.found.toml for X.story or a script. With `pending = true` the text is still
+to be looked through. An entry is used where its author
+accepted or changed it, or where nobody rejected it and its confidence is not below the bound. `quotes` are the
+texts of the source lines: by them an entry finds its lines again when the story is read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from understudy.errors import UnknownMoment
+from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quoted
+from understudy.story.types import PROFILE, SECRET, Fact, Finding, Line, Moment, Relation, Schema
+
+__all__ = [
+    "ACCEPTED",
+    "BOUND",
+    "CHANGED",
+    "FOUND",
+    "NEVER_FOUND",
+    "REJECTED",
+    "UNDECIDED",
+    "Decision",
+    "FoundEntry",
+    "FoundFile",
+    "found_file_of",
+    "line_after",
+    "quote_of",
+    "read_found",
+]
+
+FOUND = "found.toml"
+BOUND = 0.6
+UNDECIDED, ACCEPTED, REJECTED, CHANGED = "", "accepted", "rejected", "changed"
+DECISIONS = (ACCEPTED, REJECTED, CHANGED)
+NEVER_FOUND = frozenset({SECRET, "born", "died", "goes by", "confidant"})
+"""What decides who can be met, by which name, and who may know what is for an author to say."""
+LONGEST_QUOTE = 400
+SHARED_KEYS = {
+    "id", "from", "until", "confidence", "sources", "quotes", "finder", "decision", "changed",
+}  # fmt: skip
+KEYS = {
+    "": {"bound", "pending", "fact", "relation", "undo"},
+    "fact": {"who", "attribute", "value", *SHARED_KEYS},
+    "relation": {"of", "to", "kind", "level", "term", *SHARED_KEYS},
+    "undo": {"entries"},
+}
+REPAIR = "mend the line, or delete the file and run `understudy draft` again"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an author decided about an entry; with CHANGED, `values` take the place of what was found."""
+
+    verdict: str = UNDECIDED
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    """A fact or tie as it was found, the text of its source lines, and the author's decision."""
+
+    id: str
+    claim: Fact | Relation
+    quotes: tuple[str, ...]
+    finder: str = ""
+    decision: Decision = Decision()
+
+    @property
+    def finding(self) -> Finding:
+        assert self.claim.found is not None
+        return self.claim.found
+
+    @property
+    def kind(self) -> str:
+        """What entries are grouped by: the attribute of a fact, the kind of a tie."""
+        return self.claim.attribute if isinstance(self.claim, Fact) else self.claim.kind
+
+    def is_used(self, bound: float) -> bool:
+        verdict = self.decision.verdict
+        return verdict in (ACCEPTED, CHANGED) or (verdict == UNDECIDED and self.finding.confidence >= bound)
+
+    def decided(self) -> Fact | Relation:
+        """The claim as the author left it: what was accepted is certain."""
+        verdict, values = self.decision.verdict, self.decision.values
+        if verdict not in (ACCEPTED, CHANGED):
+            return self.claim
+        claim = replace(self.claim, found=replace(self.finding, confidence=1.0))
+        if verdict == ACCEPTED:
+            return claim
+        if isinstance(claim, Fact):
+            return replace(claim, values=values)
+        if claim.level is not None:
+            return replace(claim, level=int(values[0]))
+        return replace(claim, kind=values[0], term="")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """What a found.toml holds. `undo` are the decisions before each step, the latest last."""
+
+    path: Path
+    bound: float = BOUND
+    entries: tuple[FoundEntry, ...] = ()
+    undo: tuple[tuple[tuple[str, Decision], ...], ...] = ()
+    is_pending: bool = False
+    """Is the text still to be looked through, before somebody's people are asked for?"""
+
+
+def found_file_of(path: Path) -> Path:
+    """Where what was found in a story lies: in its folder, or beside its file."""
+    return path / FOUND if path.is_dir() else path.with_suffix(f".{FOUND}")
+
+
+def quote_of(line: Line) -> str:
+    """A line as an entry quotes it: 'Ines Vale: I keep the keys.'"""
+    text = line.text if line.speaker is None else f"{line.speaker}: {line.text}"
+    return text[:LONGEST_QUOTE]
+
+
+def line_after(moment: Moment) -> Moment:
+    """The first moment at which a line is known."""
+    return Moment((*moment.numbers[:-1], moment.numbers[-1] + 1), moment.levels)
+
+
+def read_found(path: Path, levels: tuple[str, ...], schema: Schema) -> FoundFile:
+    """Read and check a found.toml for a story that counts time by `levels`; one that is not there holds nothing."""
+    return _FoundParser(path, levels, schema).read() if path.exists() else FoundFile(path)
+
+
+class _FoundParser(TableParser):
+    KEYS = KEYS
+    REPAIR = REPAIR
+
+    def __init__(self, path: Path, levels: tuple[str, ...], schema: Schema) -> None:
+        super().__init__(path)
+        self.levels, self.schema = levels, schema
+
+    def read(self) -> FoundFile:
+        self.only_known("", self.document)
+        entries = (*self._entries("fact"), *self._entries("relation"))
+        self.unique(entry.id for entry in entries)
+        bound, pending = self.share(self.document, "bound", 1, BOUND), self.document.get("pending", False)
+        if not isinstance(pending, bool):
+            raise self.error(f"pending is {quoted(pending)}, not true or false", 1)
+        return FoundFile(self.path, bound, entries, tuple(self._undo()), pending)
+
+    def _entries(self, kind: str) -> Iterator[FoundEntry]:
+        for line, table in self.tables(kind):
+            since, sources = self._moment(table, "from", line), self._sources(table, line)
+            if since <= sources[0]:
+                raise self.error(f"holds from {since.dotted}, before its line {sources[0].dotted} was said", line)
+            until = self._moment(table, "until", line) if "until" in table else None
+            finding = Finding(self.share(table, "confidence", line), sources)
+            make = self._fact if kind == "fact" else self._relation
+            claim = replace(make(table, since, line), until=until, found=finding)
+            quotes = self.texts(table, "quotes", line)
+            if len(quotes) != len(sources):
+                raise self.error(f"has {len(quotes)} quotes for {len(sources)} sources", line)
+            decision = self._decision(table, claim, line)
+            yield FoundEntry(
+                self.required_text(table, "id", line), claim, quotes, str(table.get("finder", "")), decision
+            )
+
+    def _fact(self, table: TomlTable, since: Moment, line: int) -> Fact:
+        attribute, values = self.required_text(table, "attribute", line), self.texts(table, "value", line)
+        if attribute in NEVER_FOUND:
+            raise self.error(f"'{attribute}' cannot be found: write it into cast.toml", line)
+        if not values or (attribute == PROFILE and len(values) != 1):
+            raise self.error("'value' must be a list of texts, for a profile of one", line)
+        return Fact(self.required_text(table, "who", line), attribute, values, since)
+
+    def _relation(self, table: TomlTable, since: Moment, line: int) -> Relation:
+        kind, level = self.required_text(table, "kind", line), table.get("level")
+        if kind in NEVER_FOUND:
+            raise self.error(f"'{kind}' cannot be found: write it into cast.toml", line)
+        if (self.schema.bounds(kind) is not None or level is not None) and not self._is_level(kind, level):
+            raise self.error(f"level {quoted(level)} is none of {kind}", line)
+        of, to = self.required_text(table, "of", line), self.required_text(table, "to", line)
+        if of == to:
+            raise self.error(f"{of} has a tie to themselves", line)
+        return Relation(of, to, kind, level, since, term=str(table.get("term", "")))
+
+    def _is_level(self, kind: str, level: object) -> bool:
+        bounds = self.schema.bounds(kind)
+        return bounds is not None and type(level) is int and bounds[0] <= level <= bounds[1]
+
+    def _decision(self, table: TomlTable, claim: Fact | Relation, line: int) -> Decision:
+        verdict, values = table.get("decision", UNDECIDED), self.texts(table, "changed", line)
+        if verdict not in (UNDECIDED, *DECISIONS):
+            raise self.error(f"decision is {quoted(verdict)}, not one of {', '.join(DECISIONS)}", line)
+        if verdict == CHANGED and (problem := self._change_problem(claim, values)):
+            raise self.error(problem, line)
+        return Decision(verdict, values if verdict == CHANGED else ())
+
+    def _change_problem(self, claim: Fact | Relation, values: tuple[str, ...]) -> str:
+        if not values:
+            return "'changed' does not say into what"
+        if isinstance(claim, Relation) and claim.level is not None:
+            level = int(values[0]) if values[0].lstrip("-").isascii() and values[0].lstrip("-").isdigit() else None
+            return "" if self._is_level(claim.kind, level) else f"'changed' is no level of {claim.kind}"
+        if isinstance(claim, Relation) and values[0] in NEVER_FOUND:
+            return f"'{values[0]}' cannot be found: write it into cast.toml"
+        return ""
+
+    def _undo(self) -> Iterator[tuple[tuple[str, Decision], ...]]:
+        for line, steps in self.steps("{ id, decision, changed }"):
+            yield tuple(
+                (
+                    self.required_text(step, "id", line),
+                    Decision(str(step.get("decision", UNDECIDED)), self.texts(step, "changed", line)),
+                )
+                for step in steps
+            )
+
+    def _sources(self, table: TomlTable, line: int) -> tuple[Moment, ...]:
+        texts = self.texts(table, "sources", line)
+        sources = tuple(self._parsed(text, "sources", line) for text in texts)
+        if not sources or list(sources) != sorted(sources):
+            raise self.error("'sources' must be the moments of lines, in story order", line)
+        return sources
+
+    def _moment(self, table: TomlTable, key: str, line: int) -> Moment:
+        return self._parsed(self.required_text(table, key, line), key, line)
+
+    def _parsed(self, text: str, key: str, line: int) -> Moment:
+        try:
+            return Moment.parse(text, self.levels)
+        except UnknownMoment as error:
+            raise self.error(f"'{key}': {error}", line) from error

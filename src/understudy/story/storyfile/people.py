@@ -1,0 +1,157 @@
+"""Who is in a story: looked up by name, alias, or a part of one that only one person has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.errors import UnknownCharacter
+from understudy.story.storyfile.database import Row, SharedConnection, unpack
+from understudy.story.types import Character, Moment
+from understudy.text import did_you_mean, fold
+
+__all__ = ["CastMember", "People", "SpokenNames"]
+
+FIRST_AND_LAST = "first_scene.moment, first_line.number, last_scene.moment, last_line.number"
+THEIR_LINES = """
+    LEFT JOIN lines AS first_line ON first_line.id = people.first
+    LEFT JOIN scenes AS first_scene ON first_scene.id = first_line.scene
+    LEFT JOIN lines AS last_line ON last_line.id = people.last
+    LEFT JOIN scenes AS last_scene ON last_scene.id = last_line.scene"""
+
+
+@dataclass(frozen=True, slots=True)
+class CastMember:
+    """A character with how much it speaks, and from when to when."""
+
+    character: Character
+    lines: int
+    first: Moment | None
+    last: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenNames:
+    """The names of a character, or parts of them, that stand in the text before a moment, and only after it."""
+
+    before: tuple[str, ...]
+    later: tuple[str, ...]
+
+
+class People:
+    """The characters of a story file, by their numbers in it."""
+
+    def __init__(self, db: SharedConnection, title: str, levels: tuple[str, ...]) -> None:
+        self._db, self._title, self._levels = db, title, levels
+        self._first_lines: list[Row] | None = None
+
+    def names(self) -> dict[int, str]:
+        return dict(self._db.rows("SELECT id, name FROM characters"))
+
+    def number(self, name: str) -> int:
+        if (exact := self._exact(name)) is not None:
+            return exact
+        matches = {
+            number for (number,) in self._db.rows("SELECT character FROM aliases WHERE folded = ?", (fold(name),))
+        }
+        if not matches and fold(name):
+            matches = {
+                number
+                for number, alias in self._db.rows("SELECT character, alias FROM aliases")
+                if fold(name) in {fold(part) for part in alias.split()}
+            }
+        if len(matches) == 1:
+            return int(next(iter(matches)))
+        names = self.names()
+        if matches:
+            people = " or ".join(sorted(names[number] for number in matches))
+            raise UnknownCharacter(f"'{name}' may be {people}: give the full name")
+        cast = self.cast()
+        meant = did_you_mean(
+            name, (known for member in cast for known in (member.character.name, *member.character.aliases))
+        )
+        main = ", ".join(member.character.name for member in cast[:8])
+        raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'{meant}; it has {main or 'no cast'}")
+
+    def is_name(self, name: str) -> bool:
+        """Is it somebody's name in full, as the story has it?"""
+        return self._exact(name) is not None
+
+    def _exact(self, name: str) -> int | None:
+        row = self._db.row("SELECT id FROM characters WHERE name = ? AND NOT is_group", (name,))
+        return int(row[0]) if row else None
+
+    def character(self, name: str) -> Character:
+        number = self.number(name)
+        ((canonical, profile),) = self._db.rows("SELECT name, profile FROM characters WHERE id = ?", (number,))
+        aliases = self._db.rows(
+            "SELECT alias FROM aliases WHERE character = ? AND alias <> ? ORDER BY alias", (number, canonical)
+        )
+        return Character(canonical, tuple(alias for (alias,) in aliases), tuple(json.loads(profile)))
+
+    def heard_before(self, bound: int) -> tuple[CastMember, ...]:
+        """Those who speak before a line, by how much they have said by then; names alone, the rest may come later."""
+        rows = self._db.rows(
+            f"""SELECT name, said, {FIRST_AND_LAST} FROM (
+                   SELECT speaker, name, count(*) AS said, min(lines.id) AS first, max(lines.id) AS last
+                   FROM lines JOIN characters ON characters.id = speaker
+                   WHERE lines.id < ? AND NOT is_group GROUP BY speaker) AS people {THEIR_LINES}
+               ORDER BY said DESC, people.speaker""",
+            (bound,),
+        )
+        return tuple(CastMember(Character(name), lines, *self._moments(row)) for name, lines, *row in rows)
+
+    def seen_before(self, bound: int) -> frozenset[str]:
+        """Those who were in a scene before a line, or are there when the story begins; all where it has no scenes."""
+        rows = self._db.rows(
+            """SELECT name FROM characters WHERE NOT is_group AND (
+                   NOT EXISTS (SELECT 1 FROM scenes)
+                   OR (SELECT min(first) FROM presence WHERE character = characters.id)
+                      < max(?, 1 + (SELECT first FROM scenes ORDER BY id LIMIT 1)))""",
+            (bound,),
+        )
+        return frozenset(name for (name,) in rows)
+
+    def spoken_names(self, bound: int) -> dict[str, SpokenNames]:
+        """Which names, or parts of them, stand before a line; nobody's for a file of an older version."""
+        if self._first_lines is None:
+            is_kept = self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'names'")
+            self._first_lines = (
+                self._db.rows(
+                    """SELECT characters.name, names.name, line FROM names
+                   JOIN characters ON characters.id = character ORDER BY character, names.name"""
+                )
+                if is_kept
+                else []
+            )
+        before: dict[str, list[str]] = {}
+        later: dict[str, list[str]] = {}
+        for who, name, line in self._first_lines:
+            (before if line < bound else later).setdefault(who, []).append(name)
+        return {who: SpokenNames(tuple(before.get(who, ())), tuple(later.get(who, ()))) for who in {**before, **later}}
+
+    def cast(self) -> tuple[CastMember, ...]:
+        """Everybody, those who speak most first."""
+        aliases: dict[int, list[str]] = {}
+        for number, alias in self._db.rows("SELECT character, alias FROM aliases ORDER BY alias"):
+            aliases.setdefault(number, []).append(alias)
+        rows = self._db.rows(
+            f"""SELECT people.id, name, profile, lines, {FIRST_AND_LAST} FROM characters AS people {THEIR_LINES}
+               WHERE NOT is_group ORDER BY lines DESC, people.id"""
+        )
+        return tuple(
+            CastMember(
+                Character(name, tuple(a for a in aliases.get(number, ()) if a != name), tuple(json.loads(profile))),
+                lines,
+                *self._moments(row),
+            )
+            for number, name, profile, lines, *row in rows
+        )
+
+    def _moments(self, row: Sequence[Any]) -> tuple[Moment | None, Moment | None]:
+        first, first_number, last, last_number = row
+        if first is None:
+            return None, None
+        return unpack(first, self._levels, first_number), unpack(last, self._levels, last_number)

@@ -1,0 +1,489 @@
+"""A story as a view on its file: nothing is held in memory but where the file is.
+
+A `Story` knows everything, the future included. Only readers, authors' reports and `persona_at` hold one; an agent
+never does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from understudy.errors import InputError, UnknownMoment
+from understudy.story.storyfile.cards import CardFile, CardRecord
+from understudy.story.storyfile.database import (
+    SharedConnection,
+    address_of,
+    connect,
+    pack,
+    translated_errors,
+    unpack,
+)
+from understudy.story.storyfile.delivery import deliveries
+from understudy.story.storyfile.found import found_file_of
+from understudy.story.storyfile.overlay import FoundClaims, FoundOverlay
+from understudy.story.storyfile.past import StoryPast
+from understudy.story.storyfile.people import CastMember, People, SpokenNames
+from understudy.story.storyfile.spans import DOUBTFUL, AttributedLines, LineSpans
+from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
+from understudy.story.types import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
+
+__all__ = ["FileCounts", "Story", "UnreadLine"]
+
+PASTS = 64  # most recently used ones that stay open
+PRESENT = 1 << 14  # lines whose company is remembered
+SPEECH = 6  # lines back that a direction for how a line is spoken is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class FileCounts:
+    """What a reader made of one file: source lines by what they became. The last four add up to `units`."""
+
+    name: str
+    format: str
+    units: int
+    lines: int
+    descriptions: int
+    headings: int
+    unread: int
+
+
+class _SpokenText(NamedTuple):
+    speaker: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLine:
+    """A source line that became no part of the story, and why."""
+
+    source: Source
+    text: str
+    reason: str
+
+
+class Story:
+    """Scenes in order, cast, facts, relations, language."""
+
+    def __init__(self, address: str, path: Path | None = None, found_file: Path | None = None) -> None:
+        """Open by SQLite address; `Story.open` takes a path. What was found in the text is kept in `found_file`."""
+        self._address = address
+        with translated_errors(path):
+            connection = connect(address, path)
+        self._db = SharedConnection(connection, path)
+        about: dict[str, str] = dict(self._db.rows("SELECT key, value FROM about"))
+        self.path = path
+        self._stamp = None if path is None else _stamp(path)
+        self.identity = address if self._stamp is None else f"{address} {self._stamp}"
+        """Tells one story from another, as a title cannot: a revised draft has the title of the one before."""
+        self.title: str = about["title"]
+        self.language: str = about["language"]
+        self.levels: tuple[str, ...] = tuple(json.loads(about["levels"]))
+        self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
+        self._people = People(self._db, self.title, self.levels)
+        self._cards = CardFile(self._db)
+        has_terms = "term" in (column for _, column, *_ in self._db.rows("PRAGMA table_info(relations)"))
+        self._term = "term" if has_terms else "''"  # a file of an older version has none
+        # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
+        self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
+        self._present: dict[Moment, frozenset[str]] = {}
+        self.found_file = found_file
+        self._overlay = None if found_file is None else FoundOverlay(found_file)
+        self._found()  # a damaged file is told of at once
+
+    @classmethod
+    def open(cls, path: Path, annotated: bool = False, found_file: Path | None = None) -> Story:
+        """Open a story file for reading only. A file that is seen for the first time is checked whole.
+
+        What was found in it is part of it, unless only what is `annotated` is wanted. It lies beside the file, or in
+        another `found_file`.
+        """
+        identity = identity_of(path)
+        if not is_validated(identity):
+            validate_story_file(path)
+            remember_validated(identity)
+        return cls(address_of(path), path, None if annotated else found_file or found_file_of(path))
+
+    def moment(self, text: str) -> Moment:
+        """The moment a text names, in this story's own levels."""
+        moment = Moment.parse(text, self.levels)
+        last = self.last_moment()
+        if last is not None and not moment.is_end and not last.within(moment) and moment > last:
+            raise UnknownMoment(f"'{text}' is after the story's last line, {last.dotted}: say 'end' for all of it")
+        return moment
+
+    def first_moment(self) -> Moment | None:
+        """Where the story's first scene begins; None where it has none."""
+        row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1")
+        return None if row is None else unpack(row[0], self.levels)
+
+    def opening_end(self) -> Moment:
+        """Where the story's first scene has ended: its second one, or the end."""
+        row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1 OFFSET 1")
+        return Moment.end(self.levels) if row is None else unpack(row[0], self.levels)
+
+    def last_moment(self) -> Moment | None:
+        """The story's last line; None for one that has a cast and ties but no scenes."""
+        row = self._db.row("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1")
+        return None if row is None else unpack(row[0], self.levels, *([row[1]] if row[1] else []))
+
+    def cast(self) -> tuple[CastMember, ...]:
+        """Everybody, those who speak most first."""
+        return self._people.cast()
+
+    def cast_before(self, at: Moment) -> tuple[CastMember, ...]:
+        """Those who have spoken before a moment, with what they had said by then."""
+        return self._people.heard_before(self._bound(at))
+
+    def seen_before(self, at: Moment) -> frozenset[str]:
+        """Those who were in a scene before a moment, or are there when the story begins."""
+        return self._people.seen_before(self._bound(at))
+
+    def spoken_names(self, at: Moment) -> dict[str, SpokenNames]:
+        """By everybody's name: which of their names stand in the text before a moment, and which only later.
+
+        Nobody's for a file of an older version.
+        """
+        return self._people.spoken_names(self._bound(at))
+
+    def is_name(self, name: str) -> bool:
+        """Is it somebody's name in full, as the story has it?"""
+        return self._people.is_name(name)
+
+    def character(self, name: str) -> Character:
+        """Who goes by a name, an alias, or a part of one that only one person has."""
+        return self._people.character(name)
+
+    def scenes(self, since: Moment | None = None, before: Moment | None = None) -> Iterator[Scene]:
+        """Scenes from `since` on that begin before `before`, in order, whole."""
+        rows = self._db.stream(
+            "SELECT id, moment, setting FROM scenes WHERE moment >= ? AND moment < ? ORDER BY id",
+            (pack(since) if since else b"", pack(before or Moment.end())),
+        )
+        for number, moment, setting in rows:
+            present = self._db.rows(
+                """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
+                   WHERE scene = ? ORDER BY characters.lines DESC, characters.id""",
+                (number,),
+            )
+            yield Scene(
+                unpack(moment, self.levels), setting, tuple(name for (name,) in present), tuple(self._lines(number))
+            )
+
+    def lines_with(self, wanted: Callable[[str], bool], before: Moment) -> Iterator[Line]:
+        """Lines before a moment whose text is as wanted, in story order."""
+        rows = self._db.stream(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
+               FROM lines JOIN scenes ON scenes.id = scene JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker WHERE lines.id < ? ORDER BY lines.id""",
+            (self._bound(before),),
+        )
+        for moment, number, speaker, text, file, line in rows:
+            if wanted(text):
+                yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+
+    def outline(self) -> Iterator[tuple[Moment, str, int]]:
+        """Every scene's moment, setting and number of lines, without the lines."""
+        rows = self._db.rows("SELECT moment, setting, first, last FROM scenes ORDER BY id")
+        most = self.count()[1]  # whoever counts to the number of lines counts to no more than there are
+        for moment, setting, first, last in rows:
+            yield unpack(moment, self.levels), setting, max(0, min(last, most) - first + 1)
+
+    def presence_intervals(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
+        """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
+        rows = self._db.rows(
+            """SELECT name, presence.first - scenes.first + 1, presence.last - scenes.first + 1
+               FROM scenes JOIN presence ON presence.scene = scenes.id JOIN characters ON characters.id = character
+               WHERE scenes.moment = ? ORDER BY presence.first, character""",
+            (pack(scene),),
+        )
+        return tuple(rows)
+
+    def headings(self) -> Iterator[tuple[Moment, str]]:
+        """Parts, chapters, episodes that have a title, in order."""
+        rows = self._db.rows("SELECT moment, title FROM headings WHERE moment IS NOT NULL AND title <> '' ORDER BY id")
+        for moment, title in rows:
+            yield unpack(moment, self.levels), title
+
+    def heading_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each of the `headings` stands in its source."""
+        rows = self._db.rows(
+            """SELECT moment, files.name, line FROM headings JOIN files ON files.id = file
+               WHERE moment IS NOT NULL AND title <> '' ORDER BY headings.id"""
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
+    def scene_sources(self) -> Iterator[tuple[Moment, Source]]:
+        """Where each scene begins in its source."""
+        rows = self._db.rows(
+            "SELECT moment, files.name, line FROM scenes JOIN files ON files.id = file ORDER BY scenes.id"
+        )
+        for moment, file, line in rows:
+            yield unpack(moment, self.levels), Source(file, line)
+
+    def line(self, moment: Moment) -> Line | None:
+        """The line at a moment; None where there is none."""
+        if len(moment.numbers) < 2:
+            return None
+        *scene, number = moment.numbers
+        row = self._db.row(
+            """SELECT characters.name, text, files.name, lines.line
+               FROM scenes JOIN lines ON lines.id = scenes.first + ?2 - 1 JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker
+               WHERE scenes.moment = ?1 AND lines.number = ?2 AND lines.scene = scenes.id""",
+            (pack(Moment(tuple(scene))), number),
+        )
+        return None if row is None else Line(Moment(moment.numbers, self.levels), row[0], row[1], Source(*row[2:]))
+
+    def present_at(self, moment: Moment) -> frozenset[str]:
+        """Who was there for a line, and heard it if it was said; nobody where there is none."""
+        if len(moment.numbers) < 2:
+            return frozenset()
+        if (present := self._present.get(moment)) is not None:
+            return present
+        *scene, number = moment.numbers
+        rows = self._db.rows(
+            """SELECT DISTINCT name FROM scenes JOIN presence ON presence.scene = scenes.id
+               JOIN characters ON characters.id = character
+               WHERE scenes.moment = ?1 AND presence.first <= scenes.first + ?2 - 1
+               AND presence.last >= scenes.first + ?2 - 1""",
+            (pack(Moment(tuple(scene))), number),
+        )
+        names = frozenset(name for (name,) in rows)
+        if names and (speech := self._speech_up_to(moment)) and speech[-1].speaker is not None:
+            *_, delivery = deliveries(speech)
+            names = frozenset(name for name in names if name == speech[-1].speaker or delivery.is_heard_by(name))
+        if len(self._present) >= PRESENT:
+            self._present.clear()
+        return self._present.setdefault(moment, names)
+
+    def _speech_up_to(self, moment: Moment) -> list[_SpokenText]:
+        """A line with those before it that may say how it is spoken."""
+        *scene, number = moment.numbers
+        rows = self._db.rows(
+            """SELECT characters.name, text FROM scenes
+               JOIN lines ON lines.id BETWEEN max(scenes.first, scenes.first + ?2 - 1 - ?3) AND scenes.first + ?2 - 1
+               LEFT JOIN characters ON characters.id = speaker WHERE scenes.moment = ?1 ORDER BY lines.id""",
+            (pack(Moment(tuple(scene))), number, SPEECH),
+        )
+        return [_SpokenText(*row) for row in rows]
+
+    def facts(self, who: str | None = None) -> tuple[Fact, ...]:
+        """All dated facts, or one character's, in order of their dates; the future included, and what was found."""
+        annotated = self.annotated_facts(who)
+        if not (found := self._found().facts):
+            return annotated
+        if who is not None:
+            name = self._people.names()[self._people.number(who)]
+            found = tuple(fact for fact in found if fact.who == name)
+        return tuple(sorted((*found, *annotated), key=lambda fact: fact.since))
+
+    def annotated_facts(self, who: str | None = None) -> tuple[Fact, ...]:
+        """The facts that an author wrote."""
+        names = self._people.names()
+        rows = self._db.rows(
+            """SELECT who, attribute, content, since, until, known_to FROM facts
+               WHERE ?1 IS NULL OR who = ?1 ORDER BY since, id""",
+            (None if who is None else self._people.number(who),),
+        )
+        return tuple(
+            Fact(
+                names[owner], attribute, tuple(json.loads(content)), self._date(since), self._date_or_none(until),
+                None if known_to is None else tuple(names[number] for number in json.loads(known_to)),
+            )
+            for owner, attribute, content, since, until, known_to in rows
+        )  # fmt: skip
+
+    def relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
+        """All dated ties, or those of, or towards, one character, in order of their dates.
+
+        The future is included, and what was found.
+        """
+        annotated = self.annotated_relations(of, to)
+        if not (found := self._found().relations):
+            return annotated
+        names = self._people.names() if of is not None or to is not None else {}
+        of_name, to_name = (None if name is None else names[self._people.number(name)] for name in (of, to))
+        wanted = (tie for tie in found if of_name in (None, tie.of) and to_name in (None, tie.to))
+        return tuple(sorted((*wanted, *annotated), key=lambda tie: tie.since))
+
+    def annotated_relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
+        """The ties that an author wrote."""
+        names = self._people.names()
+        rows = self._db.rows(
+            f"""SELECT of, towards, kind, level, since, until, files.name, line, {self._term} FROM relations
+               JOIN files ON files.id = file
+               WHERE (?1 IS NULL OR of = ?1) AND (?2 IS NULL OR towards = ?2) ORDER BY since, relations.id""",
+            (None if of is None else self._people.number(of), None if to is None else self._people.number(to)),
+        )
+        return tuple(
+            Relation(names[of_id], names[to_id], kind, level, self._date(since), self._date_or_none(until),
+                     Source(file, line), term)
+            for of_id, to_id, kind, level, since, until, file, line, term in rows
+        )  # fmt: skip
+
+    @property
+    def is_pending(self) -> bool:
+        """Is the text still to be looked through for its people?"""
+        return self._found().is_pending
+
+    def card_texts(self, who: str) -> CardRecord:
+        """What a character's card says, `{{user}}` not filled in; a blank one for somebody who has none."""
+        return self._cards.texts(self._people.number(who))
+
+    def lore(self, who: str) -> tuple[LoreEntry, ...]:
+        """What a character's lorebook and those of the story hold, dated by nothing."""
+        return self._cards.lore(self._people.number(who))
+
+    def card(self, who: str) -> str | None:
+        """The JSON of the card that a character was read from."""
+        return self._cards.document(self._people.number(who))
+
+    def picture(self, who: str) -> bytes | None:
+        """The PNG that a character's card came in."""
+        return self._cards.picture(self._people.number(who))
+
+    def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
+        """Whom a character has met, and whom it has met or heard named, before a moment."""
+        number, bound, names = self._people.number(who), self._bound(at), self._people.names()
+        rows = self._db.rows(
+            "SELECT other, met FROM acquaintance WHERE character = ?1 AND (met < ?2 OR named < ?2)", (number, bound)
+        )
+        met = frozenset(names[other] for other, since in rows if since is not None and since < bound)
+        return met, frozenset(names[other] for other, _ in rows)
+
+    def current_scene(self, at: Moment) -> Scene | None:
+        """The scene that is under way at a moment, up to it: one that began before it and has not ended."""
+        row = self._db.row(
+            "SELECT id, moment, setting FROM scenes WHERE moment < ? ORDER BY moment DESC LIMIT 1", (pack(at),)
+        )
+        if row is None or not at.within(unpack(row[1], self.levels)):
+            return None
+        number, moment, setting = row
+        bound = self._bound(at)
+        present = self._db.rows(
+            """SELECT DISTINCT characters.name FROM presence JOIN characters ON characters.id = character
+               WHERE scene = ?1 AND presence.first < ?2 AND presence.last >= ?2 - 1""",
+            (number, bound),
+        )
+        lines = tuple(line for line in self._lines(number) if line.moment < at)
+        return Scene(unpack(moment, self.levels), setting, tuple(name for (name,) in present), lines)
+
+    def past(self, who: str, at: Moment, shown_as: dict[str, str]) -> StoryPast:
+        """What a character has lived through before a moment; `shown_as` renames those it knows by another name."""
+        number, bound = self._people.number(who), self._bound(at)
+        rows = self._db.rows(
+            """SELECT id, name FROM characters WHERE is_group OR id = ?1
+               OR id IN (SELECT other FROM acquaintance WHERE character = ?1 AND met < ?2)""",
+            (number, bound),
+        )
+        names: dict[int, str] = dict(rows)
+        known = {other: shown_as.get(name, name) for other, name in names.items()}
+        if self.path is not None and _stamp(self.path) != self._stamp:  # a new connection would see another story
+            raise InputError("was replaced while it was open: open it again", self.path)
+        return self._pasts(number, bound, tuple(known.items()))
+
+    def files(self) -> tuple[FileCounts, ...]:
+        rows = self._db.rows("SELECT name, format, units, lines, descriptions, headings, unread FROM files ORDER BY id")
+        return tuple(FileCounts(*row) for row in rows)
+
+    @property
+    def is_of_cards(self) -> bool:
+        """Does it consist of character cards alone? They tell no story: no moment of it comes after another."""
+        formats = {file.format for file in self.files()}
+        return "card" in formats and formats <= {"card", "lorebook"}
+
+    def unread(self) -> Iterator[UnreadLine]:
+        rows = self._db.stream(
+            "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
+        )
+        for file, line, text, reason in rows:
+            yield UnreadLine(Source(file, line), text, reason)
+
+    def spans(self) -> Iterator[LineSpans]:
+        """The lines that have their spans in the source's text, in order; only those of novels do."""
+        if not self._has_spans():
+            return
+        rows = self._db.stream(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line, confidence,
+                      json_group_array(json_array(spans.start, spans.stop)) FILTER (WHERE spans.start IS NOT NULL)
+               FROM lines JOIN scenes ON scenes.id = lines.scene JOIN files ON files.id = lines.file
+               LEFT JOIN characters ON characters.id = speaker LEFT JOIN attributions ON attributions.line = lines.id
+               LEFT JOIN spans ON spans.line = lines.id
+               WHERE spans.line IS NOT NULL OR confidence IS NOT NULL GROUP BY lines.id ORDER BY lines.id"""
+        )
+        for moment, number, speaker, text, file, at, confidence, pairs in rows:
+            line = Line(unpack(moment, self.levels, number), speaker, text, Source(file, at))
+            yield LineSpans(line, tuple(sorted((start, stop) for start, stop in json.loads(pairs))), confidence)
+
+    def attributed_lines(self) -> AttributedLines:
+        if not self._has_spans():
+            return AttributedLines(0, None, 0)
+        ((lines, confidence, doubtful),) = self._db.rows(
+            "SELECT count(*), avg(confidence), count(*) FILTER (WHERE confidence < ?) FROM attributions", (DOUBTFUL,)
+        )
+        return AttributedLines(int(lines), confidence, int(doubtful))
+
+    def named_lines(self) -> int:
+        """How many lines have a speaker whom the source names."""
+        ((spoken,),) = self._db.rows("SELECT coalesce(sum(lines), 0) FROM characters")
+        return int(spoken) - self.attributed_lines().lines
+
+    def _has_spans(self) -> bool:
+        """A file of an older version has none."""
+        return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'spans'"))
+
+    def count(self) -> tuple[int, int]:
+        """How many scenes and how many lines, descriptions included."""
+        ((scenes, lines),) = self._db.rows(
+            "SELECT (SELECT count(*) FROM scenes), (SELECT coalesce(max(id), 0) FROM lines)"
+        )
+        return int(scenes), int(lines)
+
+    def _bound(self, at: Moment) -> int:
+        """The first line number that is not before a moment."""
+        row = self._db.row(
+            "SELECT moment, first, last FROM scenes WHERE moment <= ? ORDER BY moment DESC LIMIT 1", (pack(at),)
+        )
+        if row is None:
+            return 1
+        moment, first, last = unpack(row[0], self.levels), int(row[1]), int(row[2])
+        if at == moment:
+            return first
+        if at.within(moment):
+            return min(first + max(at.numbers[len(moment.numbers)] - 1, 0), last + 1)
+        return last + 1
+
+    def _lines(self, scene: int) -> Iterator[Line]:
+        rows = self._db.rows(
+            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
+               FROM scenes JOIN lines ON lines.id BETWEEN scenes.first AND scenes.last
+               JOIN files ON files.id = lines.file LEFT JOIN characters ON characters.id = speaker
+               WHERE scenes.id = ? ORDER BY lines.id""",
+            (scene,),
+        )
+        for moment, number, speaker, text, file, line in rows:
+            yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+
+    def _found(self) -> FoundClaims:
+        return FoundClaims() if self._overlay is None else self._overlay.claims(self)
+
+    def _date(self, blob: bytes) -> Moment:
+        return unpack(blob, self.levels)
+
+    def _date_or_none(self, blob: bytes | None) -> Moment | None:
+        return None if blob is None else unpack(blob, self.levels)
+
+
+def _stamp(path: Path) -> tuple[int, int, int, int]:
+    """Changes when another file takes the place of this one, or somebody writes to it."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", path) from error
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

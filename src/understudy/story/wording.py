@@ -1,0 +1,162 @@
+"""How facts and ties become sentences, in the first person: one file of sentences a language."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from understudy.story.types import SECRET, Fact, Finding, Relation
+from understudy.text import known
+
+__all__ = [
+    "CERTAIN",
+    "about_other",
+    "alias_sentence",
+    "attribute_label",
+    "fact_sentence",
+    "listed",
+    "name_sentence",
+    "nickname_sentence",
+    "plain_lines",
+    "reported",
+    "scene_sentence",
+    "speaker_words",
+    "tie_sentence",
+    "tie_to_faced",
+]
+
+FULL_STOPS = ".。 "
+LABELS = {"export": "expertise"}  # HPD's word for what somebody is good at
+
+CERTAIN = 0.9
+"""What was found with less confidence is not said as if it were certain."""
+
+
+@cache
+def _sentences(language: str) -> dict[str, Any]:
+    text = files("understudy").joinpath("story", "sentences", f"{known(language)}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def fact_sentence(fact: Fact, language: str, hedged: bool = True) -> str:
+    """'I have the brass key.' An attribute the language has no sentence for is said plainly: 'My wand: holly.'
+
+    What was found without certainty is said so, unless it is not to be `hedged`: 'It seems that I have the brass key.'
+    """
+    own = _sentences(language)["own"]
+    sentence = _filled(own.get(_wording_key(fact), own["any"]), fact, language)
+    return _hedged(sentence, language) if hedged and _is_uncertain(fact.found) else sentence
+
+
+def about_other(fact: Fact, name: str, language: str, hedged: bool = True) -> str:
+    """The same about somebody else: 'Ines has the brass key.'"""
+    theirs = _sentences(language)["other"]
+    sentence = _filled(theirs.get(_wording_key(fact), theirs["any"]), fact, language, name)
+    return _hedged(sentence, language) if hedged and _is_uncertain(fact.found) else sentence
+
+
+def attribute_label(attribute: str) -> str:
+    """An attribute as a heading: what files call by a word of their own is shown by an ordinary one."""
+    return LABELS.get(attribute, attribute)
+
+
+def _wording_key(fact: Fact) -> str:
+    """A secret that everybody may know is one no longer."""
+    return "open secret" if fact.attribute == SECRET and fact.known_to is None else fact.attribute
+
+
+def tie_sentence(tie: Relation, language: str, hedged: bool = True) -> str:
+    """What a tie feels like from the inside; every level of affection and familiarity has its own sentence.
+
+    Where the text has a word of its own, it is said: 'Monica is my wife.' What was found without certainty is said so,
+    unless it is not to be `hedged`: 'Monica seems to be my wife.'
+    """
+    sentences = _sentences(language)
+    is_uncertain = hedged and _is_uncertain(tie.found)
+    if tie.level is not None:
+        sentence: str = sentences[tie.kind][str(tie.level)]
+    elif tie.term:
+        sentence = sentences["term_uncertain" if is_uncertain else "term"]
+        return sentence.format(name=tie.to, term=tie.term)
+    else:
+        sentence = sentences["kind"].get(tie.kind, sentences["kind"]["any"])
+    said = sentence.format(name=tie.to, kind=tie.kind)
+    return _hedged(said, language) if is_uncertain else said
+
+
+def _is_uncertain(found: Finding | None) -> bool:
+    return found is not None and found.confidence < CERTAIN
+
+
+def _hedged(sentence: str, language: str) -> str:
+    sentences = _sentences(language)
+    first = sentence.partition(" ")[0]
+    if first in sentences.get("lowered", ()):
+        sentence = sentence[:1].lower() + sentence[1:]
+    hedge: str = sentences["hedge"]
+    return hedge.format(sentence=sentence)
+
+
+def tie_to_faced(tie: Relation, language: str) -> str:
+    """The same, said to the one it is about: 'You are my friend.'"""
+    sentences = _sentences(language)
+    said = tie_sentence(replace(tie, to=sentences.get("you", tie.to)), language)
+    for third, second in sentences.get("you_forms", {}).items():
+        said = said.replace(third, second)
+    return said[:1].upper() + said[1:]
+
+
+def name_sentence(name: str, language: str) -> str:
+    """'My name is Zita Karst.'"""
+    sentence: str = _sentences(language)["named"]
+    return sentence.format(name=name)
+
+
+def nickname_sentence(name: str, language: str) -> str:
+    """'I am Sparrow.'"""
+    sentence: str = _sentences(language)["nicknamed"]
+    return sentence.format(name=name)
+
+
+def alias_sentence(alias: str, name: str, language: str) -> str:
+    """'Sparrow is Pia Lenk.'"""
+    sentence: str = _sentences(language)["alias"]
+    return sentence.format(alias=alias[:1].upper() + alias[1:], name=name)
+
+
+def reported(name: str, text: str, language: str) -> str:
+    """What somebody else was heard to say."""
+    sentence: str = _sentences(language)["reported"]
+    return sentence.format(name=name, text=text)
+
+
+def scene_sentence(key: str, language: str, **values: str) -> str:
+    """A part of the scene that a card describes: where and when, who is there, what has just happened, who asks."""
+    sentence: str = _sentences(language)["scene"][key]
+    return sentence.format(char="{{char}}", user="{{user}}", **values)
+
+
+def plain_lines(language: str) -> tuple[str, ...]:
+    """Neutral lines for a character without lines of its own."""
+    return tuple(_sentences(language)["plain"])
+
+
+def speaker_words(language: str) -> frozenset[str]:
+    """Words by which whoever speaks means themselves: 'Do you trust me?'"""
+    return frozenset(_sentences(language)["speaker"])
+
+
+def _filled(template: str, fact: Fact, language: str, name: str = "") -> str:
+    return template.format(value=listed(fact.values, language), attribute=fact.attribute, name=name)
+
+
+def listed(values: Sequence[str], language: str) -> str:
+    """'a key, a lamp and a map', without full stops of the author's own: the sentence brings one."""
+    sentences = _sentences(language)
+    *most, last = [value.strip().rstrip(FULL_STOPS) for value in values] or [""]
+    join: str = sentences["join"]
+    return join.join(most) + sentences.get("last_join", join) + last if most else last

@@ -1,0 +1,39 @@
+"""Runs of capitalised words as names."""
+
+from __future__ import annotations
+
+import pytest
+
+from quoted_prose import prose_of
+from understudy.novels.lexicon import lexicon_of
+from understudy.novels.names import lower_counts, name_mentions
+
+
+def surfaces(text: str) -> list[str]:
+    mentions = name_mentions(prose_of(text), lexicon_of(text, "en"), lower_counts(text))
+    assert all(text[mention.start : mention.end].split() == mention.form.surface.split() for mention in mentions)
+    return [mention.form.surface for mention in mentions]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a word to Mr. Vane of it", ["Mr. Vane"]),
+        ("and Mr.\nVane came", ["Mr. Vane"]),
+        ("with Ada's brother Paul", ["Ada", "Paul"]),
+        ("of Ada's Paul", ["Ada", "Paul"]),
+        ("that J. B. Priest sang", ["J. B. Priest"]),
+        ("for Sir Percy O'Dowd and Mr. M'Gill", ["Sir Percy O'Dowd", "Mr. M'Gill"]),
+        ("to Ada Mr. Vane was kind", ["Ada", "Mr. Vane"]),
+        ("saw St. John Vane there", ["St. John Vane"]),
+        ("said Ada.\n\nPaul saw Ada and Paul", ["Ada", "Paul", "Ada", "Paul"]),
+        ("and THE END of Ada", ["Ada"]),
+        ("met _Ada_ again", ["Ada"]),
+    ],
+)
+def test_names_of_a_text(text: str, names: list[str]) -> None:
+    assert surfaces(text) == names
+
+
+def test_the_head_of_a_sentence_is_a_name_if_it_is_one_elsewhere() -> None:
+    assert surfaces("He frowned. Poor Ada wept. Doors shut. The doors, he said. But Ada saw.") == ["Ada", "Ada"]

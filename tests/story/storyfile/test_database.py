@@ -1,0 +1,55 @@
+"""One story, many threads: nobody waits for ever, and nothing stays open."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from understudy.formats import read
+from understudy.story.persona import persona_at
+from understudy.story.storyfile.story import PASTS
+
+OPEN_FILES = Path("/proc/self/fd")
+CROWD = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from understudy import Turn, read, situation_at
+from understudy.agents import AGENTS
+
+agent = AGENTS["tfidf"]()
+for story in map(read, sys.argv[1:]):
+    shared = situation_at(story, "葛长顺", "2.1")
+
+    def look(turn):
+        for situation in (situation_at(story, "葛长顺", f"1.{turn % 2 + 1}"), shared):
+            list(situation.persona.past.scenes())
+            assert agent.reply(situation, [Turn("You", "船呢？")]).text
+        return len(list(story.scenes()))
+
+    with ThreadPoolExecutor(8) as threads:
+        print(len(set(threads.map(look, range(48)))))
+"""
+
+
+def test_eight_threads_share_a_story_and_a_persona(tmp_path: Path) -> None:
+    """In memory all connections share a cache, on file they do not."""
+    path = tmp_path / "zh.story"
+    read("demo-zh", path)
+    crowd = subprocess.run([sys.executable, "-c", CROWD, "demo-zh", path], timeout=600, capture_output=True, text=True)
+    assert (crowd.stdout.split(), crowd.stderr) == (["1", "1"], "")
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="needs /proc")
+def test_who_asks_again_gets_the_same_past_and_a_story_keeps_only_so_many(tmp_path: Path) -> None:
+    story = read("demo-zh", tmp_path / "zh.story")
+    before = len(list(OPEN_FILES.iterdir()))
+    assert persona_at(story, "葛长顺", "1.2").past is persona_at(story, "葛长顺", "1.2").past
+    assert persona_at(story, "葛长顺", "1.2").past is not persona_at(story, "葛长顺", "1.1").past
+    lines = [line.moment for scene in story.scenes() for line in scene.lines]
+    for moment in lines[: 2 * PASTS]:
+        persona_at(story, "葛长顺", moment)
+    assert len(lines) > PASTS
+    assert len(list(OPEN_FILES.iterdir())) <= before + PASTS
