@@ -1,4 +1,7 @@
-"""The reply agents by name. An agent is imported when its entry is called, so that listing them imports no model."""
+"""Reply agents, by name, and the prompts of those that write.
+
+An agent is imported when its entry is called, so that listing them imports no model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases that several parts of the program keep their tables in: SQLite by default, or PostgreSQL.
+"""The databases that tables are kept in, SQLite by default, or PostgreSQL: statements, transactions, migrations.
 
     database = open_database("server.db", 0x55445356, "the server's database")
     database = open_database("postgresql://me@host/team", 0x55445356, "the server's database")

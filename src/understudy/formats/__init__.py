@@ -1,4 +1,4 @@
-"""Reads stories from files: one format a module, recognised by content, all with the same contract."""
+"""Formats that stories are read from and written to: one a module, recognised by content, all with one contract."""
 
 from __future__ import annotations
 

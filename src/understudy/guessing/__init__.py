@@ -1,4 +1,4 @@
-"""Who is speaking? Scenes with their main speakers hidden, and models that say who is behind each mask."""
+"""Guessing who speaks: scenes with their main speakers hidden, and models that say who is behind each mask."""
 
 from __future__ import annotations
 
