@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from understudy.people.cast_file import claim_lines
+from understudy.people.draft import claim_lines
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
 from understudy.studies.annotations.rows import NONE, OVER, AnnotatedFact, AnnotatedTie
