@@ -158,7 +158,7 @@ def tiny_reranker(folder: Path, **told: Any) -> Path:
     """A reranker of random weights, its base model beside it."""
     from languagemodels import tiny_model as tiny_language_model
     from understudy.agents.reranker import ADAPTER, pack_matrices
-    from understudy.language.backends.base_model import base_card
+    from understudy.language.backends.causal_lm import base_card
 
     spoken = "Ines: Tomas: I am a harbour pilot. Where is the brass key? In my pocket. Fog again. boat lost it"
     base = tiny_language_model(folder / "base", "causal", spoken.split(), 64)

@@ -11,8 +11,8 @@ from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_context, build_fits
 from understudy.errors import InputError
-from understudy.language.encoding import Context, SentenceEncoder, background, encoding_at_once
-from understudy.language.encoding.background import BackgroundQueue
+from understudy.language.encoding import Context, SentenceEncoder, cache, encoding_at_once
+from understudy.language.encoding.cache import BackgroundQueue
 from understudy.language.encoding.multilingual import MultilingualEncoder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
@@ -234,8 +234,8 @@ def test_a_long_past_is_ranked_by_words_until_it_is_encoded(
     told = [("Ines", f"How deep is the water at pier {number}?", f"{number} feet, I think.") for number in range(900)]
     told[100] = ("Ruy", "Where is the brass key?", "In my pocket.")
     given = situation(*told)
-    monkeypatch.setattr(background, "BACKGROUND", BackgroundQueue())
-    with background.BACKGROUND.paused():
+    monkeypatch.setattr(cache, "BACKGROUND", BackgroundQueue())
+    with cache.BACKGROUND.paused():
         first = EncoderAgent(cache=False)
         reply = first.reply(given, hearing("Where do you keep the brass key?"))
         assert reply.text == "In my pocket."
@@ -244,7 +244,7 @@ def test_a_long_past_is_ranked_by_words_until_it_is_encoded(
         newest = first.reply(given, hearing("Zzz?")).candidates[0].moment  # where no word is shared
         assert newest is not None
         assert newest > Moment((1, 800))
-    background.BACKGROUND.stop()
+    cache.BACKGROUND.stop()
     with encoding_at_once():
         whole = EncoderAgent(cache=False).reply(given, hearing("Where do you keep the brass key?"))
     assert whole.text == "In my pocket."

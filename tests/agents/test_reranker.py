@@ -12,7 +12,7 @@ from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.reranker import ADAPTER, Reranker, pack_matrices, shipped_reranker, unpack_matrices
 from understudy.errors import InputError
-from understudy.language.backends.base_model import find_base
+from understudy.language.backends.causal_lm import find_base
 from understudy.language.backends.transformer import open_transformer
 from understudy.language.model_folder import read_card, read_tensors
 

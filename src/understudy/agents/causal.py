@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 from understudy.agents.dialogue_context import said_before
 from understudy.agents.profile_replies import plainly
 from understudy.errors import InputError
-from understudy.language.backends.base_model import find_base
-from understudy.language.backends.causal_lm import PromptedReplies, reply_log_probs, write_greedily
+from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_log_probs, write_greedily
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, read_card, read_tensors
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn

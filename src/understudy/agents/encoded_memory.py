@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.pools import Candidates, KeyedCache, key_of
 from understudy.language.encoding import Encoder, Floats, TextVectors
-from understudy.language.encoding.background import AT_ONCE
+from understudy.language.encoding.cache import AT_ONCE
 from understudy.language.lexical import TfIdf
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Past

@@ -30,8 +30,7 @@ from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, Reply
 from understudy.agents.pools import Candidates, own_past
 from understudy.agents.profile_replies import ties_to_faced
 from understudy.errors import InputError, MissingExtra
-from understudy.language.backends.base_model import find_base
-from understudy.language.backends.causal_lm import PromptedReplies, reply_states
+from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors
 from understudy.story.dialogue import Situation, Turn

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import BackendError, MissingExtra
-from understudy.language.backends import catalog, llama_server, open_local, wheel
+from understudy.language.backends import catalog, download, llama_server, open_local
 from understudy.language.backends.catalog import (
     KNOWN,
     find_model,
@@ -76,7 +76,7 @@ def test_a_package_with_other_content_is_refused(index: Path, monkeypatch: pytes
 
 
 def test_without_pip_and_hub_both_are_named(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wheel, "find_spec", lambda _: None)
+    monkeypatch.setattr(download, "find_spec", lambda _: None)
     with pytest.raises(BackendError, match=r"tiny cannot be fetched. pip is not installed; http.* cannot be reached"):
         pull("tiny")
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.language.lexical import tokenization
-from understudy.language.lexical.tokenization import is_mark, tokenize_all
+from understudy.language.lexical.tokenization import is_mark, stems, tokenize_all
 from understudy.text import words
 
 AWKWARD = st.text(st.sampled_from("abΣσİ’''_-.!?\"“( \n1é漢\ud800😀"), max_size=12)
@@ -111,3 +111,12 @@ def test_many_texts_are_tokenized_in_chunks(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("language", "text"), [("ja", "手帳はどこですか。"), ("zh", "合同在哪里？")])
 def test_other_languages_are_split_by_their_own_tokenizers(language: str, text: str) -> None:
     assert tokenize([text, "", text], language) == [words(text, language), [], words(text, language)]
+
+
+# Stems: forms of a word meet, other words do not.
+
+
+def test_stems_meet() -> None:
+    for item, another in (("remodeling", "remodel"), ("hobbies", "hobby"), ("running", "run"), ("dog's", "dogs")):
+        assert stems(item) == stems(another)
+    assert stems("bus glass is") == ["bus", "glass", "is"]

@@ -1,7 +1,6 @@
 """Sentences as vectors: the encoder, the cache of what it has encoded, and search among vectors."""
 
-from understudy.language.encoding.background import BACKGROUND, TextVectors, encoding_at_once
-from understudy.language.encoding.cache import EncodingCache
+from understudy.language.encoding.cache import BACKGROUND, EncodingCache, TextVectors, encoding_at_once
 from understudy.language.encoding.encoder import SentenceEncoder, shared_encoder, shipped_model
 from understudy.language.encoding.index import ExactIndex, GraphIndex, Index, build_index, search_exactly
 from understudy.language.encoding.multilingual import MultilingualEncoder

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from understudy.language.lexical.rows import Ints
 from understudy.language.libraries import import_library
-from understudy.text import WORD, pieces, tokenizer
+from understudy.text import WORD, pieces, tokenizer, words
 
-__all__ = ["is_mark", "tokenize_all"]
+__all__ = ["is_mark", "stem", "stems", "tokenize_all"]
 
 APOSTROPHE = ord("'")
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -235,3 +235,34 @@ def _hash_words(letters: Letters, begins: Ints, lengths: Ints) -> tuple[Ints, In
             slot = (slot + 1) & (size - 1)
         ids[index] = word
     return firsts[:distinct], ids
+
+
+# English words without their endings: 'skiing', 'skis' and 'ski' have one stem.
+#
+# Endings are cut by rule, longest first; words that end in ss, us or is keep theirs, a doubled consonant becomes one,
+# and a last e is dropped, so that a stem is no word but the same for its forms.
+
+
+ENDINGS = (("ies", 5, "y"), ("sses", 6, "ss"), ("ing", 6, ""), ("ed", 5, ""), ("es", 5, "e"), ("s", 4, ""))
+CLITICS = ("'s", "'re", "'ve", "'m", "'ll", "'d")
+
+
+def stems(text: str) -> list[str]:
+    """The stem of each word of a text, stop words too."""
+    return [stem(word) for word in words(text)]
+
+
+@cache
+def stem(word: str) -> str:
+    """Of a word as `text.words` gives it."""
+    for clitic in CLITICS:
+        word = word.removesuffix(clitic)
+    for ending, least, instead in ENDINGS:
+        if word.endswith(ending) and len(word) >= least and not word.endswith(("ss", "us", "is")):
+            word = word.removesuffix(ending) + instead
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lse":
+        word = word[:-1]  # 'running', 'run'
+    if len(word) > 3:
+        word = word.removesuffix("e")
+    return f"{word[:-1]}i" if len(word) > 3 and word.endswith("y") else word

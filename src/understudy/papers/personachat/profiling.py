@@ -24,7 +24,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.formats import reader_of
 from understudy.formats.personachat import READER as PERSONACHAT
-from understudy.language.lexical.stems import stems
+from understudy.language.lexical.tokenization import stems
 from understudy.papers.personachat.chairs import chairs_of, training_of
 from understudy.papers.personachat.scorers import Training, resemblance_named
 from understudy.sources.source import SourceFile

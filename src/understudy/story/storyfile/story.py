@@ -16,6 +16,9 @@ from typing import NamedTuple
 from understudy.errors import InputError, UnknownMoment
 from understudy.story.storyfile.cards import CardFile, CardRecord
 from understudy.story.storyfile.database import (
+    DOUBTFUL,
+    AttributedLines,
+    LineSpans,
     SharedConnection,
     address_of,
     connect,
@@ -28,7 +31,6 @@ from understudy.story.storyfile.found import found_file_of
 from understudy.story.storyfile.overlay import FoundClaims, FoundOverlay
 from understudy.story.storyfile.past import StoryPast
 from understudy.story.storyfile.people import CastMember, People, SpokenNames
-from understudy.story.storyfile.spans import DOUBTFUL, AttributedLines, LineSpans
 from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 from understudy.story.types import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 

@@ -33,13 +33,14 @@ from understudy.story.storyfile.database import (
     MIGRATIONS,
     NAMES_VERSION,
     OLDEST,
+    SPANS_VERSION,
     StepBudget,
     address_of,
     connect,
     migrate,
+    span_problems,
     version_of,
 )
-from understudy.story.storyfile.spans import SPANS_VERSION, span_problems
 from understudy.story.user_folders import cache_folder
 from understudy.text import LANGUAGES
 

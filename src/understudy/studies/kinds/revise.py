@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.formats.persona_records import PersonaRecord
-from understudy.language.lexical.stems import stem
+from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Item, Problem, Question, Said

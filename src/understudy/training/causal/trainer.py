@@ -19,8 +19,8 @@ import numpy as np
 
 from understudy.agents.causal import ADAPTER, NAME, DialogueFormat, read_window
 from understudy.errors import InputError
-from understudy.language.backends.base_model import base_card
 from understudy.language.backends.catalog import DEFAULT_MODEL, find_model
+from understudy.language.backends.causal_lm import base_card
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.training.causal.corpora import (

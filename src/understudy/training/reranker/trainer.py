@@ -17,7 +17,7 @@ import numpy as np
 
 from understudy.agents.reranker import ADAPTER, NAME, RerankerFormat, pack_matrices
 from understudy.errors import InputError
-from understudy.language.backends.base_model import base_card
+from understudy.language.backends.causal_lm import base_card
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
 from understudy.metrics.ranking import gold_ranks
