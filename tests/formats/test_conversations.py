@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import of_kind, read_bytes, stands
+from reading import of_kind, read_bytes, recognises, stands
 from understudy.formats import messages, sharegpt
 from understudy.formats.conversations import parse_message
 from understudy.sources.events import Description, Event, Reader, SceneStart, Speech, Unread
@@ -28,7 +28,7 @@ def messages_of(*turns: dict[str, Any]) -> dict[str, Any]:
 
 def events(content: object, reader: Reader = sharegpt.READER) -> list[Event]:
     written = content if isinstance(content, bytes) else json.dumps(content).encode()
-    assert reader.recognises(written, Path("x"))
+    assert recognises(reader, written, Path("x"))
     return read_bytes(reader, written)
 
 
@@ -140,8 +140,8 @@ def test_a_first_message_longer_than_the_head() -> None:
 def test_keys_stand_in_any_order(first: dict[str, Any]) -> None:
     found = events([{"tags": ["a"], "note": "see [1]", "conversations": [first]}])
     assert said(found) == [("User", "Hello.")]
-    assert not messages.READER.recognises(json.dumps({"conversations": [first]}).encode(), Path("x"))
-    assert not sharegpt.READER.recognises(json.dumps({"conversations": ["text"], "from": 1}).encode(), Path("x"))
+    assert not recognises(messages.READER, json.dumps({"conversations": [first]}).encode(), Path("x"))
+    assert not recognises(sharegpt.READER, json.dumps({"conversations": ["text"], "from": 1}).encode(), Path("x"))
 
 
 json_values = st.recursive(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import of_kind, read_bytes, stands
+from reading import of_kind, read_bytes, recognises, stands
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.sillytavern import READER, parse_date
@@ -25,7 +25,7 @@ def message(text: object, name: str = "Odile", **fields: Any) -> dict[str, Any]:
 
 def events(*rows: object) -> list[Event]:
     content = "\n".join(json.dumps(row) for row in rows).encode()
-    assert READER.recognises(content, Path("chat.jsonl"))
+    assert recognises(READER, content, Path("chat.jsonl"))
     return read_bytes(READER, content)
 
 

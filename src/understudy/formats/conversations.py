@@ -22,7 +22,7 @@ from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Source
 
-__all__ = ["ASSISTANT", "ROLES", "USER", "RoleMessage", "conversation_events", "has_messages", "parse_message"]
+__all__ = ["ASSISTANT", "ROLES", "USER", "RoleMessage", "conversation_events", "parse_message"]
 
 USER, ASSISTANT = "User", "Assistant"
 ROLES: Mapping[str, str] = {
@@ -33,9 +33,6 @@ ROLES: Mapping[str, str] = {
 }
 """What programs write for each of the four roles."""
 
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-MEMBER = rb'\s*"[^"\\]*+"\s*:\s*(?:"(?:[^"\\]|\\.)*+"|[\w.+-]++)\s*,'
-LIST = rb'\s*\[\s*(?:\]|\{(?:%s)*?\s*"(?:from|value|role|content)"\s*:)' % MEMBER
 KEYS = (("from", "role"), ("value", "content"), ("name", "name"))
 NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.\s)?[^\W\d_a-z][\w'’-]*(?:\s(?:(?:de|von|van|of)\s)?[^\W\d_a-z][\w'’-]*){0,3}"
 YOU_ARE = re.compile(
@@ -44,11 +41,6 @@ YOU_ARE = re.compile(
 NO_NAME = frozenset({"a", "an", "the", "not", "now", "my", "your", "i", "ai", "no", "one"})
 SAYS_NOTHING = "says nothing"
 LONGEST_SHOWN = 200
-
-
-def has_messages(head: bytes, key: str) -> bool:
-    """Whether the head of a file is JSON with a list of messages under a key; an empty list will do."""
-    return OBJECT.match(head) is not None and re.search(b'"%s"\\s*:%s' % (key.encode(), LIST), head) is not None
 
 
 class RoleMessage(NamedTuple):

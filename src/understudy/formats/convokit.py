@@ -52,17 +52,6 @@ def utterances_in(folder: Path) -> Path | None:
     return next((folder / name for name in UTTERANCES if (folder / name).is_file()), None)
 
 
-def recognises(head: bytes, _path: Path) -> bool:
-    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n").removeprefix("[").lstrip()
-    try:
-        row, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(row, dict) and "id" in row and "text" in row and None not in (_conversation_id(row), _speaker(row))
-    )
-
-
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of a corpus, by its utterances."""
     folder = source.path.absolute().parent
@@ -213,4 +202,4 @@ def _time(value: object) -> float:
         return math.nan
 
 
-READER = Reader("convokit", recognises, events)
+READER = Reader("convokit", events)

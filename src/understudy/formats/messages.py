@@ -17,31 +17,17 @@ asked, the answers of all were. Models are called by the character that they nam
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from understudy.formats.conversations import conversation_events, has_messages
+from understudy.formats.conversations import conversation_events
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
 
 __all__ = ["READER"]
 
 KEY = "messages"
-BARE = re.compile(
-    rb'(?:\xef\xbb\xbf)?\s*\[?\s*\{\s*(?:"(?:name|content)"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*)*+'
-    rb'"role"\s*:\s*"(?:system|developer|user|assistant|tool)"'
-)
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-OPEN_WEBUI = (b'"chat"', b'"history"', b'"currentId"')
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    if BARE.match(head) is not None or has_messages(head, KEY):
-        return True
-    return OBJECT.match(head) is not None and all(name in head for name in OPEN_WEBUI)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -100,4 +86,4 @@ def _message_of(message: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": message.get("role"), "name": name, "content": message.get("content")}
 
 
-READER = Reader("messages", recognises, events)
+READER = Reader("messages", events)

@@ -11,9 +11,8 @@ who speaks in the role. See `conversations` for what becomes of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from understudy.formats.conversations import conversation_events, has_messages
+from understudy.formats.conversations import conversation_events
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
 
@@ -22,13 +21,9 @@ __all__ = ["READER"]
 KEY = "conversations"
 
 
-def recognises(head: bytes, _path: Path) -> bool:
-    return has_messages(head, KEY)
-
-
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file."""
     return conversation_events(source, KEY)
 
 
-READER = Reader("sharegpt", recognises, events)
+READER = Reader("sharegpt", events)

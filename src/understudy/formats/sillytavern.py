@@ -18,7 +18,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from understudy.formats.conversations import ASSISTANT, USER
@@ -51,22 +50,7 @@ PROGRAM = frozenset({"system", "sillytavern system"})
 CLOCK = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})\s*@\s*(\d{1,2})h\s*(\d{1,2})m(?:\s*(\d{1,2})s)?(?:\s*\d+ms)?")
 WORDED = "%B %d, %Y %I:%M%p"
 FIRST_MILLISECONDS = 10**11  # below it a number is seconds, above it milliseconds
-LONGER_THAN_HEAD = re.compile(
-    rb'\s*\{\s*(?:"user_name"\s*:|"chat_metadata"\s*:|"name"\s*:[^\n]{0,300}?"is_user"\s*:\s*(?:true|false))'
-)
 LONGEST_SHOWN = 200
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    """The first row is the metadata of a chat, or a message of one."""
-    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-    if not first.lstrip().startswith(b"{"):
-        return False
-    try:
-        row = json.loads(first)
-    except (ValueError, RecursionError):
-        return LONGER_THAN_HEAD.match(first) is not None
-    return isinstance(row, dict) and (_is_metadata(row) or ("mes" in row and ("is_user" in row or "name" in row)))
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -189,4 +173,4 @@ def _shown(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
-READER = Reader("sillytavern", recognises, events)
+READER = Reader("sillytavern", events)

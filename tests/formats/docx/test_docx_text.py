@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from containers import WORD, docx, paragraph, zipped
-from reading import damage, events_of, of_kind
+from reading import damage, events_of, of_kind, recognises
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats.docx import READER, docx_text
@@ -118,10 +118,10 @@ def test_a_script_in_a_document_is_read_as_one(tmp_path: Path) -> None:
 
 def test_word_and_excel_files_are_not_mistaken_for_each_other() -> None:
     workbook, document = SAMPLES["HPD relations (XLSX)"][1](), docx("Text.")
-    assert READER.recognises(document, Path("x.xlsx")) and not RELATIONS.recognises(document, Path("x.docx"))
-    assert RELATIONS.recognises(workbook, Path("x.docx")) and not READER.recognises(workbook, Path("x.docx"))
+    assert recognises(READER, document, Path("x.xlsx")) and not recognises(RELATIONS, document, Path("x.docx"))
+    assert recognises(RELATIONS, workbook, Path("x.docx")) and not recognises(READER, workbook, Path("x.docx"))
     embedded = docx("Text.", parts={"word/embeddings/book.xlsx": workbook})
-    assert READER.recognises(embedded, Path("x"))
+    assert recognises(READER, embedded, Path("x"))
 
 
 @pytest.mark.parametrize(

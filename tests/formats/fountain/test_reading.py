@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from samples import FOUNTAIN, SAMPLES
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
-from understudy.formats.fountain.reading import READER, recognises
+from understudy.formats.fountain.reading import READER
 from understudy.sources.events import CastEntry, Description, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
@@ -113,7 +113,7 @@ def test_a_paragraph_without_an_end_is_refused() -> None:
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_scripts_are_told_by_content(script: str, encoding: str) -> None:
-    assert recognises(script.encode(encoding), NOWHERE)
+    assert recognises(READER, script.encode(encoding), NOWHERE)
 
 
 @pytest.mark.parametrize(
@@ -133,19 +133,19 @@ def test_scripts_are_told_by_content(script: str, encoding: str) -> None:
     ],
 )
 def test_other_texts_are_not_taken(text: str) -> None:
-    assert not recognises(text.encode(), NOWHERE)
+    assert not recognises(READER, text.encode(), NOWHERE)
 
 
 def test_the_name_decides_where_there_is_little_to_tell_by() -> None:
     text = "The road is empty.\n\n> THE END <\n"
-    assert recognises(text.encode(), Path("road.fountain"))
-    assert not recognises(text.encode(), Path("road.txt"))
-    assert not recognises(b"ROSS: Hi.\nJOEY: Hey.\n\n> THE END <\n", Path("friends.fountain"))
+    assert recognises(READER, text.encode(), Path("road.fountain"))
+    assert not recognises(READER, text.encode(), Path("road.txt"))
+    assert not recognises(READER, b"ROSS: Hi.\nJOEY: Hey.\n\n> THE END <\n", Path("friends.fountain"))
 
 
 @pytest.mark.parametrize("form", [form for form in SAMPLES if form != "fountain"])
 def test_no_other_sample_is_taken_whatever_its_name(form: str) -> None:
-    assert not recognises(SAMPLES[form][1](), NOWHERE)
+    assert not recognises(READER, SAMPLES[form][1](), NOWHERE)
 
 
 @given(damage(FOUNTAIN.encode()))
@@ -177,4 +177,4 @@ def test_no_transcript_play_or_novel_is_taken() -> None:
     folders = ["tvshowguess", "shakespeare", "pdnc", "hpd", "personachat", "msc", "dnli"]
     paths = [path for name in folders for path in realdata.folder(name).rglob("*") if path.is_file()]
     assert len(paths) > 700
-    assert [path for path in paths if path.stat().st_size and recognises(SourceFile(path).head(), path)] == []
+    assert [path for path in paths if path.stat().st_size and recognises(READER, SourceFile(path).head(), path)] == []

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, speaker_texts, stands
+from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stands
 from understudy.formats import read
-from understudy.formats.markdown import READER
+from understudy.formats.markdown.reading import READER
 from understudy.sources.events import Cue, Description, Event, Heading, Opening, SceneStart, Unread
 
 
@@ -121,7 +121,7 @@ def test_a_description_moves_people() -> None:
 
 def test_plain_names_are_read_below_headings() -> None:
     text = "# The yard\n\nIvo: One.\nAda (low): Two.\n"
-    assert READER.recognises(text.encode(), Path("a"))
+    assert recognises(READER, text.encode(), Path("a"))
     assert speaker_texts(parsed(text)) == [("Ivo", "One."), ("Ada", "(low) Two.")]
 
 
@@ -138,13 +138,13 @@ def test_plain_names_are_read_below_headings() -> None:
     ],
 )
 def test_other_text_is_no_dialogue_in_markdown(other: str) -> None:
-    assert not READER.recognises(other.encode(), Path("any.md"))
+    assert not recognises(READER, other.encode(), Path("any.md"))
 
 
 def test_the_pages_of_this_project_are_no_dialogues() -> None:
     root = Path(__file__).parents[3]
     pages = [*root.glob("*.md"), *root.glob("docs/**/*.md")]
-    assert [page.name for page in pages if READER.recognises(page.read_bytes()[: 1 << 16], page)] == []
+    assert [page.name for page in pages if recognises(READER, page.read_bytes()[: 1 << 16], page)] == []
 
 
 PIECES = st.sampled_from(

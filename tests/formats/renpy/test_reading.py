@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, speaker_texts, stands
+from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stands
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats import read
@@ -135,7 +135,7 @@ def test_what_is_never_closed_is_an_error_with_its_line(body: str) -> None:
 
 def test_only_scripts_of_renpy_are_recognised() -> None:
     for other in (b"label start:\n", b'ANN: "One."\n', b'"a","b"\n"c","d"\n', b"# act 1: A\n", b""):
-        assert not READER.recognises(other, Path("script.rpy"))
+        assert not recognises(READER, other, Path("script.rpy"))
 
 
 @given(damage(SAMPLES["renpy"][1]()))

@@ -6,7 +6,7 @@ import pytest
 
 from reading import of_kind, read_bytes
 from understudy.formats.fountain.reading import READER, fountain_elements
-from understudy.formats.screenplay.outline import outline_of
+from understudy.formats.screenplay import outline_of
 from understudy.sources.events import Event, Heading, Opening, SceneStart, Unread
 
 

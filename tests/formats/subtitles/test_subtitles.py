@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, speaker_texts, stands
+from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stands
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.subtitles import SUBRIP, WEBVTT
@@ -170,7 +170,7 @@ def test_a_damaged_file_is_read_or_refused(reader: Reader, content: bytes, data:
 
 def test_only_subtitles_are_recognised() -> None:
     for other in (b"", b"1\n2\n3\n", b"ANN: 00:00:01,000 --> 00:00:02,000\n", b"WEBVTTX\n", b"1 WEBVTT\n"):
-        assert not SUBRIP.recognises(other, Path("a.srt"))
-        assert not WEBVTT.recognises(other, Path("a.vtt"))
-    assert SUBRIP.recognises(srt((1, 2, "x")).replace(b"\n", b"\r\n"), Path("a"))
-    assert not SUBRIP.recognises(vtt((1, 2, "x")), Path("a"))
+        assert not recognises(SUBRIP, other, Path("a.srt"))
+        assert not recognises(WEBVTT, other, Path("a.vtt"))
+    assert recognises(SUBRIP, srt((1, 2, "x")).replace(b"\n", b"\r\n"), Path("a"))
+    assert not recognises(SUBRIP, vtt((1, 2, "x")), Path("a"))

@@ -10,11 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from understudy.formats import fountain, script, transcript
+from understudy.formats.evidence import measure
 from understudy.formats.extracted import (
     ExtractedText,
     TextSource,
@@ -25,9 +24,10 @@ from understudy.formats.extracted import (
 )
 from understudy.formats.prose import reading as prose
 from understudy.formats.prose.novel import read_together
+from understudy.formats.recognition import FORMATS, recognised
 from understudy.formats.tei.xmlstream import End, Start, Text, xml_tokens
 from understudy.novels.prose import Prose
-from understudy.sources.archive import ArchivePart, SourceArchive, leading_names
+from understudy.sources.archive import ArchivePart, SourceArchive
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.source import SourceFile
 from understudy.sources.vocabulary import words
@@ -36,12 +36,8 @@ __all__ = ["READER", "docx_text"]
 
 DOCUMENT, STYLES, CORE = "word/document.xml", "word/styles.xml", "docProps/core.xml"
 NOTES = (("word/footnotes.xml", "a footnote"), ("word/endnotes.xml", "an endnote"))
-SCRIPTS: tuple[Reader, ...] = (fountain.READER, script.READER, prose.READER, transcript.READER)
-"""The readers of plain text that are asked, in this order, whether a document is a script of theirs, or prose."""
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    return head.startswith(b"PK\x03\x04") and any(name.startswith("word/") for name in leading_names(head))
+SCRIPTS = tuple(known for known in FORMATS if known.name in ("fountain", "script", "prose", "transcript"))
+"""The formats of plain text that a document may be of."""
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -66,7 +62,8 @@ def _parsed(source: SourceFile) -> Prose | None:
 
 def _reader_of(source: SourceFile, document: WordDocument) -> Reader:
     head = TextSource(source.path, text=_script_text(document)).head()
-    return next((reader for reader in SCRIPTS if reader.recognises(head, source.path)), prose.READER)
+    chosen = recognised(measure(head, source.path), SCRIPTS)
+    return prose.READER if chosen is None else chosen.reader
 
 
 def docx_text(source: SourceFile) -> ExtractedText:
@@ -125,7 +122,7 @@ def _title(archive: SourceArchive) -> str | None:
     return " ".join("".join(title).split())[:300] or None
 
 
-READER = Reader("docx", recognises, events, together=together)
+READER = Reader("docx", events, together=together)
 
 
 # Which paragraph styles of a word processor are headings: by outline level, or by name, in the language of the file.

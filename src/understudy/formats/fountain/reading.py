@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from understudy.formats.fountain.comments import ScriptLine, UnclosedBoneyard, script_lines
@@ -16,84 +15,17 @@ from understudy.formats.screenplay import (
     CUE,
     DEEPEST,
     LONGEST_CUE,
+    SCENE_HEADING,
     SPOKEN,
+    TITLE_KEYS,
     ScreenplayElement,
     outline_of,
     screenplay_events,
 )
 from understudy.sources.events import Event, Reader
-from understudy.sources.source import HEAD_BYTES, SourceFile
+from understudy.sources.source import SourceFile
 
-__all__ = ["PAGE_BREAK", "READER", "SYNOPSIS", "events", "fountain_elements", "plain", "recognises"]
-
-LABEL = re.compile(r"[^\W\d_][^:：\n]{0,40}[:：]\s*\S")
-NO_CUE = re.compile(r".*[.:;,!?]")
-OTHER_FORMATS = re.compile(r"\s*(?:WEBVTT\b|<|\{|\[\s*(?:\[\s*)?[{\"]|\d+\s*\n\d\d?:\d\d:)")
-LINE_END = re.compile(r"\r\n|\r|\n")
-SUFFIXES = (".fountain", ".spmd")
-MOST_LINES = 1000
-SHARE_SPOKEN = 0.3
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Text with cues, or with scene headings or a title page and no labels. The name decides where there is little
-    of either."""
-    text = _decoded(head)
-    if text is None or OTHER_FORMATS.match(text):
-        return False
-    lines = LINE_END.split(text)[:MOST_LINES]
-    if len(head) == HEAD_BYTES and len(lines) > 1:
-        lines.pop()
-    return _is_screenplay(list(_elements_of(lines)), path.suffix.casefold() in SUFFIXES)
-
-
-def _is_screenplay(elements: list[ScreenplayElement], named: bool) -> bool:
-    """Marks that force an element count only beside a title page or the name: other languages have `@` and `.` too."""
-    entries = sum(element.kind == "title entry" for element in elements)
-    forced = named or entries > 0
-    cues = headings = marked = labels = spoken = 0
-    for element, after in zip(elements, [*elements[1:], None]):
-        if element.kind == "heading":
-            is_usual = HEADING.match(element.text) is not None
-            headings += forced or is_usual
-            marked += bool(element.number) or not is_usual
-        elif element.kind in ("action", "dialogue"):
-            labels += sum(LABEL.match(line) is not None for line in element.text.split("\n"))
-        elif after is not None and after.kind in SPOKEN and _is_clear_cue(element, forced):
-            cues += 1
-            spoken += element.units + after.units
-    if entries and marked:
-        return True
-    if named and labels <= cues + headings + entries:
-        return any(element.kind not in ("action", "unread") for element in elements)
-    if labels > cues + headings:
-        return False
-    if headings and (cues or (headings > 1 and not labels)):
-        return True
-    total = sum(element.units for element in elements if element.kind != "unread")
-    return cues > 0 if entries else cues > 1 and spoken >= SHARE_SPOKEN * total
-
-
-def _is_clear_cue(element: ScreenplayElement, forced: bool) -> bool:
-    if element.kind == "forced cue":
-        return forced
-    return element.kind == "cue" and not NO_CUE.fullmatch(element.text)
-
-
-def _elements_of(lines: list[str]) -> Iterator[ScreenplayElement]:
-    """As far as they can be told from a head that may break off in a boneyard."""
-    try:
-        yield from fountain_elements(enumerate(lines, 1))
-    except UnclosedBoneyard:
-        return
-
-
-def _decoded(head: bytes) -> str | None:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return head.decode("utf-16", errors="ignore").lstrip("\ufeff")
-    if b"\0" in head:
-        return None
-    return head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
+__all__ = ["PAGE_BREAK", "READER", "SYNOPSIS", "events", "fountain_elements", "plain"]
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -109,7 +41,7 @@ def _elements(source: SourceFile) -> Iterator[ScreenplayElement]:
         raise source.error(*error.args) from error
 
 
-READER = Reader("fountain", recognises, events)
+READER = Reader("fountain", events)
 
 
 # Fountain's marks within a line: `*italics*`, `**bold**`, `***both***`, `_underlined_`, and `\*`, which is no mark.
@@ -203,24 +135,11 @@ def _paired(pieces: list[str], marks: list[_Mark]) -> list[int]:
 # Our own parser and not a library: those for Python keep no line numbers, read the whole file at once, and are a few
 # hundred lines themselves.
 
-TITLE_KEYS = frozenset(
-    (
-        *("title", "subtitle", "series", "show", "season", "episode", "episode title", "project", "production"),
-        *("credit", "author", "authors", "written by", "writer", "writers", "created by", "story by", "source"),
-        *("based on", "notes", "note", "draft date", "draft", "date", "revision", "version", "contact", "email"),
-        *("contact info", "address", "phone", "copyright", "format", "font", "language", "lang", "genre", "logline"),
-        *("tl", "tc", "tr", "cc", "bl", "br", "header", "footer", "watermark", "scenes are"),
-        *("titel", "titre", "título", "titolo", "autor", "auteur", "autore"),
-    )
-)
-"""Keys by one of which a title page begins; what comes after it may have any."""
-
 PAGE_BREAK = "a page break"
 SYNOPSIS = "a synopsis"
 
 ENTRY = re.compile(r"([^\W\d_][\w /-]{0,40}?)\s*:\s*(.*)")
 INDENTED = re.compile(r"\t| {2,}\S| {3,}")
-HEADING = re.compile(r"(?:INT\.?/EXT|EXT\.?/INT|INT|EXT|EST|I/E|E/I)[. ]", re.IGNORECASE)
 FORCED_HEADING = re.compile(r"\.[^.\s]")
 SCENE_NUMBER = re.compile(r"(?<!\S)#([\w.-]+)#\s*$")
 SECTION = re.compile(r"(#+)(?:\s+(\S.*)|([^#\s\d].*))")
@@ -347,7 +266,7 @@ class _ElementParser:
     def _unmarked(self, text: str, begins: bool, before_blank: bool) -> ScreenplayElement:
         if self._in_dialogue:
             return ScreenplayElement("parenthetical" if text[0] == "(" and text[-1] == ")" else "dialogue", text, 0)
-        if begins and HEADING.match(text):
+        if begins and SCENE_HEADING.match(text):
             return _heading(text)
         if begins and ((text.endswith("TO:") and text.isupper()) or (before_blank and FADE.fullmatch(text))):
             return ScreenplayElement("transition", text, 0)

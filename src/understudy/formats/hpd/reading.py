@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.formats.hpd.relations import (
@@ -61,7 +60,6 @@ __all__ = [
     "events",
     "examples",
     "question_of",
-    "recognises",
     "session_of",
     "sessions",
     "situation_of",
@@ -192,12 +190,6 @@ def _values(attribute: str, value: Any) -> tuple[str, ...]:
 
 
 LEVELS = ("book", "chapter", "scene", "line")
-TELLING = (b'"position"', b'"dialogue"', b'"speakers"')
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return start.startswith(b"{") and all(key in head for key in TELLING)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -373,4 +365,4 @@ def situation_of(source: SourceFile, session: Session, history: tuple[Turn, ...]
     return Situation(persona, session.scene.strip(), faced, tuple(others.values()))
 
 
-READER = Reader("HPD sessions", recognises, events, examples)
+READER = Reader("HPD sessions", events, examples)

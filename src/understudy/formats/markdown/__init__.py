@@ -1,5 +1,1 @@
-"""Dialogues in Markdown."""
-
-from understudy.formats.markdown.reading import READER
-
-__all__ = ["READER"]
+"""Dialogue in Markdown."""

@@ -11,6 +11,7 @@ from understudy.formats.markdown.inline import emphasised_label
 from understudy.sources.source import SourceFile
 
 __all__ = [
+    "CAST_LIST",
     "FENCE",
     "UNDERLINE",
     "MarkdownHeading",
@@ -121,6 +122,7 @@ ATX = re.compile(r" {0,3}(#{1,6})(\s.*)?")
 UNDERLINE = re.compile(r"(?:=+|-+)\s*")
 QUOTE = re.compile(r"(?:>\s?)+")
 ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?=\S)")
+CAST_LIST = re.compile(r"(?:cast|characters)\s*:", re.IGNORECASE)
 FENCE = re.compile(r"```|~~~")
 FRONT = re.compile(r"([\w-]+)\s*:\s*(.*)")
 

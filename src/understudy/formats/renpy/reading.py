@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from understudy.formats.transcript.labels import TranscriptStatistics
 from understudy.sources.events import (
@@ -187,18 +186,6 @@ CODE = frozenset(
 JUMPS = frozenset(("jump", "call", "return"))
 STAGING = frozenset("play stop queue voice pause with window nvl camera show hide scene".split())
 NARRATORS = frozenset(("narrator", "centered", "vcentered"))
-
-LABELLED = re.compile(r"^[ \t]*label[ \t]+[\w.]+[ \t]*(?:\([^()\n]*\))?[ \t]*(?:hide[ \t]*)?:", re.MULTILINE)
-DEFINED = re.compile(r"^[ \t]*(?:define|default|\$)[ \t]+[\w.]+[ \t]*=[ \t]*\w*Character[ \t]*\(", re.MULTILINE)
-SAID = re.compile(r"^[ \t]*(?:[A-Za-z_]\w*[ \t]+){0,4}(?:\"[^\"\n]*\"[ \t]*)?\"[^\n]", re.MULTILINE)
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """Characters that are defined, or labels with something said below."""
-    text = head.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r", "\n")
-    if text.lstrip()[:1] in ("{", "<"):
-        return False
-    return DEFINED.search(text) is not None or (LABELLED.search(text) is not None and SAID.search(text) is not None)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -379,4 +366,4 @@ def _ends_in_colon(rest: str) -> bool:
     return rest.endswith(":") or rest.partition("#")[0].rstrip().endswith(":")
 
 
-READER = Reader("renpy", recognises, events)
+READER = Reader("renpy", events)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from understudy.formats.evidence import EPISODE
 from understudy.formats.subtitles.timed_text import Segment, TimedText, segments
 from understudy.formats.transcript.labels import TranscriptStatistics
-from understudy.formats.transcript.reading import EPISODE
 from understudy.sources.directions import comings_and_goings, without_brackets
 from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile

@@ -7,7 +7,6 @@ times. Times are not kept; a line's place is its line in the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from understudy.formats.subtitles.reading import subtitle_events
 from understudy.formats.subtitles.timed_text import TimedText, times_of
@@ -17,16 +16,6 @@ from understudy.sources.source import SourceFile
 __all__ = ["READER"]
 
 LONGEST_NUMBER = 9
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """The first line is a line of times, or a number above one."""
-    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    lines = (line.strip() for line in head.decode(encoding, "replace").removeprefix("\ufeff").splitlines())
-    first = [line for line in lines if line][:2]
-    if len(first) == 2 and _is_number(first[0]):
-        del first[0]
-    return bool(first) and times_of(first[0]) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -72,4 +61,4 @@ def _is_number(line: str) -> bool:
     return line.isdecimal() and len(line) <= LONGEST_NUMBER
 
 
-READER = Reader("subrip", recognises, events)
+READER = Reader("subrip", events)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from understudy.formats.subtitles.reading import subtitle_events
 from understudy.formats.subtitles.timed_text import TimedText, times_of
@@ -18,7 +17,6 @@ from understudy.text import LANGUAGES
 
 __all__ = ["READER"]
 
-SIGNATURE = re.compile(r"WEBVTT(?:[ \t].*)?")
 LANGUAGE = re.compile(rb"^Language:[ \t]*([a-zA-Z]{2})\b", re.MULTILINE)
 NO_CUES = (
     (re.compile(r"NOTE(?:\s.*)?"), "a comment"),
@@ -28,12 +26,6 @@ NO_CUES = (
 MOST_LINES = 500  # of one block; a longer one comes in pieces
 
 Block = list[tuple[int, str]]
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
-    lines = head.decode(encoding, "replace").removeprefix("\ufeff").splitlines()
-    return bool(lines) and SIGNATURE.fullmatch(lines[0].rstrip()) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -92,4 +84,4 @@ def _timed(source: SourceFile, block: Block) -> Iterator[TimedText | Event]:
         yield cue
 
 
-READER = Reader("webvtt", recognises, events)
+READER = Reader("webvtt", events)
