@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reading import recognises
 from understudy.errors import InputError
-from understudy.formats.export.story_files import escaped
+from understudy.formats.export import escaped
 from understudy.formats.script import READER, SPEECH
 from understudy.sources.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile

@@ -411,7 +411,6 @@ HEADING_LABELS = words(
 """What stands before a colon at the head of a page: it speaks in no scene."""
 
 TRANSCRIPT = "transcript"
-TRANSCRIPT = "transcript"
 EXAMPLE = "'INES: It was on the hook at noon.'"
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from understudy.formats.cards.charx import ARCHIVES, Charx, read_charx
 from understudy.formats.cards.document import (
     Card,
     CardNames,
@@ -24,7 +23,7 @@ from understudy.formats.cards.document import (
     sentences,
     whole_characters,
 )
-from understudy.formats.cards.file import LARGEST_FILE, parse_card, picture_of
+from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_card, picture_of, read_charx
 from understudy.formats.cards.lore_files import read_book
 from understudy.formats.cards.lorebook import unsupported_patterns
 from understudy.formats.cards.profiles import CardProfile, parse_profile

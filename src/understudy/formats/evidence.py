@@ -21,7 +21,7 @@ from understudy.sources.archive import leading_names
 from understudy.sources.columns import Columns, TableSample, table_sample
 from understudy.sources.source import HEAD_BYTES
 
-__all__ = ["EPISODE", "Evidence", "ScreenplayMarks", "measure"]
+__all__ = ["EPISODE", "TIMES", "Evidence", "ScreenplayMarks", "measure"]
 
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 LINE_END = re.compile(r"\r\n?")
@@ -30,6 +30,10 @@ BLANKS = "\ufeff \t\r\n"
 EPISODE = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
 EPISODE_DIGITS = re.compile(r"(\d{1,2})(\d{2})(?=\D|$)")
 EPISODE_WORDS = re.compile(r"season\s+(\d{1,2})\W{1,3}(?:episode|ep\.?)\s+(\d{1,3})", re.IGNORECASE)
+TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
+TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
+"""The times of a subtitle."""
+
 TOP = 3000  # characters in which a file says which episode it is
 
 

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
-from understudy.formats.evidence import Evidence
-from understudy.formats.markdown.inline import emphasised_label
-from understudy.formats.markdown.survey import CAST_LIST, FENCE, atx_heading, bare_line
+from understudy.formats.evidence import TIMES, Evidence
+from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
 from understudy.novels.frame import without_frame
 from understudy.novels.paragraphs import Block, paragraphs_of, rows_of
 from understudy.sources.columns import Columns
@@ -76,7 +75,7 @@ def is_card(evidence: Evidence) -> bool:
     if evidence.head.startswith(PNG):
         return True
     if evidence.head.startswith((ZIP, JPEG)):  # some programs put a JPEG picture in front of the archive
-        from understudy.formats.cards.charx import is_charx
+        from understudy.formats.cards.file import is_charx
 
         return is_charx(evidence.path)
     text = evidence.json_text
@@ -184,8 +183,6 @@ PERSONACHAT_LINE = re.compile(r"1 (?:your persona:|partner's persona:|[^\t\n]*\t
 FOUNTAIN_SUFFIXES = (".fountain", ".spmd")
 NOT_FOUNTAIN = re.compile(r"\s*(?:WEBVTT\b|<|\{|\[\s*(?:\[\s*)?[{\"]|\d+\s*\n\d\d?:\d\d:)")
 SHARE_SPOKEN = 0.3
-TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{1,2}(?:[,.:]\d{1,3})?"
-TIMES = re.compile(rf"{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
 WEBVTT_LINE = re.compile(r"WEBVTT(?:[ \t].*)?")
 RENPY_CHARACTER = re.compile(r"^[ \t]*(?:define|default|\$)[ \t]+[\w.]+[ \t]*=[ \t]*\w*Character[ \t]*\(", re.MULTILINE)
 RENPY_LABEL = re.compile(r"^[ \t]*label[ \t]+[\w.]+[ \t]*(?:\([^()\n]*\))?[ \t]*(?:hide[ \t]*)?:", re.MULTILINE)
@@ -433,8 +430,8 @@ FORMATS: tuple[Format, ...] = (
     Format("TVShowGuess scenes", is_tvshowguess, "tvshowguess"),
     Format("sillytavern", is_sillytavern, "sillytavern"),
     Format("convokit", is_convokit, "convokit"),
-    Format("sharegpt", is_sharegpt, "sharegpt"),
-    Format("messages", is_messages, "messages"),
+    Format("sharegpt", is_sharegpt, "conversations", "SHAREGPT"),
+    Format("messages", is_messages, "conversations", "MESSAGES"),
     SPEECHES,
     Format("PersonaChat dialogues", is_personachat, "personachat"),
     Format("fountain", is_fountain, "fountain"),  # before scripts and transcripts: sections and cuts look like theirs
@@ -442,7 +439,7 @@ FORMATS: tuple[Format, ...] = (
     Format("webvtt", is_webvtt, "subtitles", "WEBVTT"),
     Format("renpy", is_renpy, "renpy"),
     Format("ink", is_ink, "ink"),
-    Format("markdown", is_markdown, "markdown.reading"),
+    Format("markdown", is_markdown, "markdown"),
     TABLE,
     Format("script", is_script, "script"),
     Format("prose", is_prose, "prose.reading"),

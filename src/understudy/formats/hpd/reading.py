@@ -8,7 +8,7 @@ As a story every session is a scene of its chapter, with the scene's text as its
 order: a first pass notes the location of each, a second reads them in the order of the books. Attributes and relations
 become facts and ties where they change; 'None' and blank are absent. As a benchmark every session with a positive
 response is a question put to Harry. Beyond HPD, an attribute may be a list of texts, each a value of its own: so are
-written what a story has and HPD has not, as secrets and sentences of a profile (`formats.export.hpd`). A positive
+written what a story has and HPD has not, as secrets and sentences of a profile (`formats.hpd.writing`). A positive
 response may be a list too, of all replies that people found right.
 
 A unit is a scene's text, a line of dialogue, or a reply to choose from; the last are questions, not story, and are

@@ -227,7 +227,6 @@ READER = Reader("HPD relations (XLSX)", events, annotates="HPD sessions")
 #
 # A row a person, with what that person is to one other (Harry), and four levels:
 #
-#   name | friend | classmate | ... | enemy | Harry's affection to him | Harry's familiarity with him
 #                                           | His affection to Harry   | His familiarity with Harry
 #
 # Kinds are 1 or 0. A blank cell is 0, which is also where every level begins.

@@ -125,7 +125,7 @@ def _title(archive: SourceArchive) -> str | None:
 READER = Reader("docx", events, together=together)
 
 
-# Which paragraph styles of a word processor are headings: by outline level, or by name, in the language of the file.
+# Which paragraph styles are headings: by outline level, or by name, in the language of the file.
 #
 # Word keeps the English name of a style it comes with ('heading 1') whatever language it speaks; other programs write
 # their own. A style has what the style it is based on has.

@@ -1,16 +1,30 @@
-"""The Fountain reader: how a script is told from a transcript and from prose, and its events.
+"""Screenplays in Fountain (https://fountain.io/syntax), the plain text that screenwriting programs share.
 
-Fountain has no signature. What tells it is cues: names in capitals on lines of their own with what is said below, where
-a transcript has `Name: text` and prose has neither. Scene headings and a title page weigh with them.
+    Title: The Quarrel                     the title page: keys and values, before the first blank line
+    # Act 1: Before Dark                   a section
+    = They fall out.                       a synopsis
+    INT. KITCHEN - NIGHT #1#               a scene heading and its number; `.ANYWHERE` is forced
+    The kettle sings.                      action; `!ACTION` is forced, `> THE END <` is centered
+    ODILE (O.S.)                           a cue: capitals, a blank line above and none below; `@Odile` is forced
+    (softly)                               a parenthetical
+    You sold the piano.                    dialogue, up to a line that is blank (two spaces in it: dialogue goes on)
+    ~Where is it now?                      a lyric
+    CUT TO:                                a transition; `> FADE OUT` is forced
+    ===                                    a page break
+    /* cut */ [[ a note ]]                 said to the writers alone, and not read
+
+Our own parser and not a library: those for Python keep no line numbers, read the whole file at once, and are a few
+hundred lines themselves.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from understudy.formats.fountain.comments import ScriptLine, UnclosedBoneyard, script_lines
+from understudy.formats.export import check_speech
 from understudy.formats.screenplay import (
     CUE,
     DEEPEST,
@@ -24,8 +38,23 @@ from understudy.formats.screenplay import (
 )
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Story
+from understudy.story.types import Scene
 
-__all__ = ["PAGE_BREAK", "READER", "SYNOPSIS", "events", "fountain_elements", "plain"]
+__all__ = [
+    "BONEYARD",
+    "NOTE",
+    "PAGE_BREAK",
+    "READER",
+    "SYNOPSIS",
+    "ScriptLine",
+    "UnclosedBoneyard",
+    "events",
+    "export_fountain",
+    "fountain_elements",
+    "plain",
+    "script_lines",
+]
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -118,22 +147,7 @@ def _paired(pieces: list[str], marks: list[_Mark]) -> list[int]:
     return paired
 
 
-# Fountain's lines as the elements of a screenplay (https://fountain.io/syntax).
-#
-#   Title: The Quarrel                     the title page: keys and values, before the first blank line
-#   # Act 1: Before Dark                   a section
-#   = They fall out.                       a synopsis
-#   INT. KITCHEN - NIGHT #1#               a scene heading and its number; `.ANYWHERE` is forced
-#   The kettle sings.                      action; `!ACTION` is forced, `> THE END <` is centered
-#   ODILE (O.S.)                           a cue: capitals, a blank line above and none below; `@Odile` is forced
-#   (softly)                               a parenthetical
-#   You sold the piano.                    dialogue, up to a line that is blank (two spaces in it: dialogue goes on)
-#   ~Where is it now?                      a lyric
-#   CUT TO:                                a transition; `> FADE OUT` is forced
-#   ===                                    a page break
-#
-# Our own parser and not a library: those for Python keep no line numbers, read the whole file at once, and are a few
-# hundred lines themselves.
+# Lines as elements of a screenplay.
 
 PAGE_BREAK = "a page break"
 SYNOPSIS = "a synopsis"
@@ -281,3 +295,212 @@ def _heading(text: str) -> ScreenplayElement:
     if number := SCENE_NUMBER.search(text):
         return ScreenplayElement("heading", text[: number.start()].strip(), 0, number=number[1])
     return ScreenplayElement("heading", text, 0)
+
+
+# Boneyards `/* */` and notes `[[ ]]`, cut out before all else.
+#
+# A boneyard goes over any number of lines and leaves an empty line where it took a whole one. A note ends with its
+# paragraph: it goes over a blank line only where that holds two spaces. Without its end it is no note. A line that is
+# all note is not there at all, so that a note within a speech does not end it.
+
+BONEYARD = "cut out (boneyard)"
+NOTE = "a note"
+CLOSED_NOTE = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
+LONGEST_NOTE = 200  # lines
+
+
+class UnclosedBoneyard(Exception):
+    """The file ends in a boneyard that began in `line`."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(r"this /* is never closed by a */: close it, or write /\* where no boneyard is meant", line)
+        self.line = line
+
+
+class ScriptLine(NamedTuple):
+    """A line without its comments, and how many source lines its words come from."""
+
+    number: int
+    text: str
+    units: int
+
+    @property
+    def is_blank(self) -> bool:
+        return not self.text.strip()
+
+
+def script_lines(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine | ScreenplayElement]:
+    """The lines of a script, and apart from them what is not read."""
+    return _without_notes(_without_boneyards(lines))
+
+
+def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine | ScreenplayElement]:
+    began: int | None = None
+    for number, line in lines:
+        units = 1 if line.strip() else 0
+        if began is None and "/*" not in line:
+            yield ScriptLine(number, line, units)
+            continue
+        left: list[str] = []
+        cut: list[str] = []
+        at = 0
+        while at <= len(line):
+            mark = "/*" if began is None else "*/"
+            found = line.find(mark, at)
+            end = len(line) if found < 0 else found
+            (left if began is None else cut).append(line[at:end])
+            if found < 0:
+                break
+            began, at = (number if began is None else None), found + len(mark)
+        text = "".join(left)
+        text_units = units if text.strip() else 0
+        if units:
+            yield ScreenplayElement("unread", " ".join(cut).strip(), number, units - text_units, key=BONEYARD)
+        yield ScriptLine(number, text if text_units else "", text_units)
+    if began is not None:
+        raise UnclosedBoneyard(began)
+
+
+def _without_notes(lines: Iterator[ScriptLine | ScreenplayElement]) -> Iterator[ScriptLine | ScreenplayElement]:
+    ahead: deque[ScriptLine | ScreenplayElement] = deque()
+    while True:
+        item = ahead.popleft() if ahead else next(lines, None)
+        if item is None:
+            return
+        if isinstance(item, ScreenplayElement) or "[[" not in item.text:
+            yield item
+        else:
+            yield from _cut_notes(item, lines, ahead)
+
+
+def _cut_notes(
+    first: ScriptLine, lines: Iterator[ScriptLine | ScreenplayElement], ahead: deque[ScriptLine | ScreenplayElement]
+) -> Iterator[ScriptLine | ScreenplayElement]:
+    """A line with notes in it, with the lines over which they go on, as one line without them."""
+    parts = [first]
+    while parts[-1].text.rfind("[[") > parts[-1].text.rfind("]]"):
+        rest = _rest_of_note(lines, ahead)
+        if not rest:
+            break
+        parts += rest
+    whole = "\n".join(part.text for part in parts)
+    end = whole.rfind("]]") + 2 if "]]" in whole else 0
+    notes = CLOSED_NOTE.findall(whole, 0, end)
+    words = (CLOSED_NOTE.sub(_line_ends, whole[:end]) + whole[end:]).split("\n")
+    units = sum(part.units for part, left in zip(parts, words) if left.strip())
+    note_units = sum(part.units for part in parts) - units
+    for note in notes:
+        yield ScreenplayElement("unread", " ".join(note.split()), first.number, note_units, key=NOTE)
+        note_units = 0
+    if units:
+        yield ScriptLine(first.number, "".join(words), units)
+
+
+def _line_ends(note: re.Match[str]) -> str:
+    return "\n" * note[0].count("\n")
+
+
+def _rest_of_note(
+    lines: Iterator[ScriptLine | ScreenplayElement], ahead: deque[ScriptLine | ScreenplayElement]
+) -> list[ScriptLine]:
+    """The lines up to the one in which a note ends, taken from those to come; none where it does not end."""
+    for index in range(LONGEST_NOTE):
+        if index == len(ahead):
+            item = next(lines, None)
+            if item is None:
+                return []
+            ahead.append(item)
+        item = ahead[index]
+        if isinstance(item, ScreenplayElement) or (len(item.text) < 2 and item.is_blank):
+            return []
+        if "]]" in item.text:
+            inner = [ahead.popleft() for _ in range(index + 1)]
+            return [line for line in inner if isinstance(line, ScriptLine)]
+    return []
+
+
+# A story as a screenplay, which reads back as the same scenes and lines.
+#
+#     # act 1: Before Dark                   a level above scenes is a section
+#     .A kitchen at night #1#                a setting is forced unless it is an INT. or EXT.; without one, `.SCENE 1`
+#     !(The kettle sings.)                   a description is action, forced where it could be taken for something else
+#     @Odile                                 a cue is forced, so that a name keeps its spelling
+#     (softly)                               an aside at the start of a speech is a parenthetical
+#
+# A backslash stands before every character that would mean something where it stands. Who is present without speaking,
+# facts and ties have no place in Fountain: `export_folder` writes these.
+
+MEANING = r"[*_\[\]()^@!.>~=#]"
+ESCAPED = re.compile(rf"(?<!\\)(\\*+)({MEANING})")
+BEGINS = ("@", "!", ">", "~", "=", "#")
+INTERIOR = re.compile(r"(?:INT|EXT|EST|INT\./EXT|INT/EXT|I/E)\.? \S")
+INTERIOR_LIKE = re.compile(r"(?:INT|EXT|EST|I/E|E/I)\b", re.IGNORECASE)
+ASIDE = re.compile(r"(\([^()]*\)) (\S.*)")
+
+
+def export_fountain(story: Story, stream: IO[str]) -> int:
+    """Write the story; returns how many lines it has."""
+    check_speech(story)
+    stream.write(f"Title: {_escaped(story.title)}\n")
+    if story.levels[-2] != "scene":
+        stream.write(f"Scenes are: {story.levels[-2]}\n")
+    titles = {moment.numbers: title for moment, title in story.headings()}
+    last: tuple[int, ...] = ()
+    count = 0
+    for scene in story.scenes():
+        position = scene.moment.numbers
+        for depth in range(1, len(position)):
+            if position[:depth] != last[:depth]:
+                title = titles.get(position[:depth], "")
+                section = f"{'#' * depth} {story.levels[depth - 1]} {position[depth - 1]}"
+                stream.write(f"\n{section}{': ' + _escaped(title) if title else ''}\n")
+        _write_scene(scene, stream)
+        last = position
+        count += len(scene.lines)
+    return count
+
+
+def _write_scene(scene: Scene, stream: IO[str]) -> None:
+    number = scene.moment.numbers[-1]
+    if not scene.setting:
+        stream.write(f"\n.SCENE {number}\n")
+    elif INTERIOR.match(scene.setting):
+        stream.write(f"\n{_escaped(scene.setting)} #{number}#\n")
+    else:
+        escape = "\\" if scene.setting[0] == "." else ""
+        stream.write(f"\n.{escape}{_escaped(scene.setting)} #{number}#\n")
+    for line in scene.lines:
+        if line.speaker is None:
+            stream.write(f"\n{_action(line.text)}\n")
+        else:
+            stream.write(f"\n@{_cue(line.speaker)}\n{_dialogue(line.text)}\n")
+
+
+def _action(text: str) -> str:
+    is_plain = text[:1].isalpha() and any(letter.islower() for letter in text) and not INTERIOR_LIKE.match(text)
+    return _escaped(text) if is_plain else "!" + _escaped(text)
+
+
+def _dialogue(text: str) -> str:
+    if aside := ASIDE.fullmatch(text):
+        return f"{_escaped(aside[1])}\n{_spoken(aside[2])}"
+    return _spoken(text)
+
+
+def _spoken(text: str) -> str:
+    begins_element = text[:1] in BEGINS or (text[:1] == "." and text[1:2] != ".")
+    return ("\\" if begins_element else "") + _escaped(text)
+
+
+def _cue(name: str) -> str:
+    return ESCAPED.sub(lambda match: 2 * match[1] + ("\\" if match[2] in "*_[()^" else "") + match[2], name)
+
+
+def _escaped(text: str) -> str:
+    """Text in which asterisks, underscores and doubled brackets are no marks, and backslashes stay what they are."""
+
+    def escape(match: re.Match[str]) -> str:
+        opens_note = match[2] == "[" and text[match.start() - 1 : match.start()] == "[" and not match[1]
+        return 2 * match[1] + ("\\" if match[2] in "*_" or opens_note else "") + match[2]
+
+    return ESCAPED.sub(escape, text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reading import of_kind, read_bytes
-from understudy.formats.fountain.reading import READER, fountain_elements
+from understudy.formats.fountain import READER, fountain_elements
 from understudy.formats.screenplay import outline_of
 from understudy.sources.events import Event, Heading, Opening, SceneStart, Unread
 

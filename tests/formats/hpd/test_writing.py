@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans, plans_with_found
 from understudy.formats import examples, read
-from understudy.formats.export.hpd import ATTRIBUTES, KINDS, Positions, label, session_document
+from understudy.formats.hpd.writing import ATTRIBUTES, KINDS, Positions, label, session_document
 from understudy.story.dialogue import Situation, Turn, situation_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment

@@ -1,7 +1,7 @@
 """A whole story as files: a story folder, or a table with one row a line.
 
 The folder has scripts and a cast.toml that the `script` reader reads back as the same story; the table is JSON lines or
-Parquet.
+Parquet. Other formats are written by the modules that read them.
 """
 
 from __future__ import annotations
@@ -9,18 +9,28 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from understudy.errors import InputError, MissingExtra
-from understudy.formats.export.folders import new_folder
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import FOUND
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Moment, Scene, Schema
 
-__all__ = ["Addressees", "escaped", "export_folder", "export_jsonl", "export_parquet", "rows_of"]
+__all__ = [
+    "Addressees",
+    "check_speech",
+    "escaped",
+    "export_folder",
+    "export_jsonl",
+    "export_parquet",
+    "new_folder",
+    "rows_of",
+]
 
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
@@ -206,3 +216,27 @@ def export_parquet(story: Story, path: Path) -> int:
     finally:
         partial.unlink(missing_ok=True)
     return count
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder to fill: renamed to `folder`, which must not be there or be empty, unless an error ends it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("is there already and not an empty folder: name a new one", folder)
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if folder.exists():
+            folder.rmdir()
+        os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_speech(story: Story) -> None:
+    """Refuse a story in which nobody speaks: what would be written could not be read back."""
+    if story.count()[0] == 0:
+        raise InputError(f"'{story.title}' has no scenes, so there is no dialogue to write")
+    if not any(line.speaker is not None for scene in story.scenes() for line in scene.lines):
+        raise InputError(f"nobody speaks in '{story.title}', so there is no dialogue to write: use --format folder")

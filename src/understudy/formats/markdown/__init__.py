@@ -1,1 +1,0 @@
-"""Dialogue in Markdown."""
