@@ -11,12 +11,19 @@ from typing import TypeVar
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
+from understudy.formats import format_named
+from understudy.formats.evidence import measure
 from understudy.sources.events import Description, Event, Opening, Reader, Speech
 from understudy.sources.source import SourceFile
 
-__all__ = ["damage", "events_of", "of_kind", "read_bytes", "speaker_texts", "stands"]
+__all__ = ["damage", "events_of", "of_kind", "read_bytes", "recognises", "speaker_texts", "stands"]
 
 Kind = TypeVar("Kind")
+
+
+def recognises(reader: Reader, head: bytes, path: Path) -> bool:
+    """Does what the head of a file shows tell the format of a reader, whether or not another is asked first?"""
+    return format_named(reader.name).recognises(measure(head, path))
 
 
 def events_of(reader: Reader, path: Path) -> list[Event]:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from containers import docx, epub, paragraph
-from understudy.formats.cards.charx import charx_of
 from understudy.formats.cards.document import card_of
-from understudy.formats.cards.file import png_of
+from understudy.formats.cards.file import charx_of, png_of
 from understudy.formats.cards.png import portrait
 
 __all__ = ["FDX", "FOUNTAIN", "SAMPLES", "Sample"]

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from understudy.formats.fountain.comments import BONEYARD, NOTE
-from understudy.formats.fountain.reading import PAGE_BREAK, SYNOPSIS, plain
+from understudy.formats.fountain import BONEYARD, NOTE, PAGE_BREAK, SYNOPSIS, plain
 from understudy.formats.screenplay import ScreenplayElement
 
 __all__ = ["Rows", "comments_of", "differences", "peer_comments", "peer_rows", "rows_of"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from understudy import Turn, persona_at, read, situation_at
-from understudy import formats as readers
+from understudy import Turn, formats, persona_at, read, situation_at
+from understudy.formats.recognition import Format
 from understudy.story.dialogue import Draft
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +34,12 @@ def test_what_is_added_most_often_is_shown_in_a_few_lines() -> None:
 
 
 def test_the_format_is_recognised_and_accounts_for_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "READERS", (example("a format")["READER"], *readers.READERS))
+    module = ModuleType("chat_log")
+    vars(module).update(example("a format"))
+    monkeypatch.setitem(sys.modules, "understudy.formats.chat_log", module)
+    (row,) = re.findall(r'Format\("(.+)", (\w+), "(\w+)"\)', EXAMPLES["a format"])
+    chat_log = Format(row[0], vars(module)[row[1]], row[2])
+    monkeypatch.setattr(formats, "FORMATS", (chat_log, *formats.FORMATS))
     path = tmp_path / "quay.log"
     path.write_text("<ann> Is the tide out?\n<bob> Since noon.\n* bob waves\n", encoding="utf-8")
     story = read(path)

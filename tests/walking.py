@@ -14,8 +14,8 @@ import httpx
 from understudy.agents import agent_named
 from understudy.errors import StoryError
 from understudy.formats.cards.document import json_of
+from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import parse_card
-from understudy.formats.export import card_at
 from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.context import AppContext
 from understudy.server.guard import RequestLimits

@@ -8,8 +8,8 @@ from typing import Any
 from click.testing import Result
 
 from understudy.formats.cards import picture_of, portrait, read_charx
-from understudy.formats.cards.charx import charx_of
 from understudy.formats.cards.document import card_of
+from understudy.formats.cards.file import charx_of
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reading import recognises
 from understudy.errors import InputError, StoryError
 from understudy.formats import read
 from understudy.formats.assembly import Assembly
@@ -138,7 +139,7 @@ def test_it_becomes_a_story(tmp_path: Path) -> None:
 def test_a_png_reads_like_its_json(tmp_path: Path) -> None:
     (tmp_path / "odile.png").write_bytes(png_of(card_of(CARD)))
     png = SourceFile(tmp_path / "odile.png")
-    assert READER.recognises(png.head(), png.path)
+    assert recognises(READER, png.head(), png.path)
     from_png, from_json = list(READER.events(png)), list(READER.events(opened(tmp_path, CARD)))
     assert [type(event) for event in from_png] == [type(event) for event in from_json]
     assert of_kind(from_png, CastEntry)[0].character == of_kind(from_json, CastEntry)[0].character
@@ -147,7 +148,7 @@ def test_a_png_reads_like_its_json(tmp_path: Path) -> None:
 def test_a_v1_card(tmp_path: Path) -> None:
     flat = {"name": "Odile", "description": "She waits.", "first_mes": "Well?", "mes_example": "", "avatar": "none"}
     source = opened(tmp_path, flat)
-    assert READER.recognises(source.head(), source.path)
+    assert recognises(READER, source.head(), source.path)
     events = list(READER.events(source))
     assert of_kind(events, Speech)[0].text == "Well?"
     assert [one.text for one in of_kind(events, Unread)] == ["avatar: none"]
@@ -189,7 +190,7 @@ def test_a_card_without_a_name_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_recognised(content: bytes, is_card: bool) -> None:
-    assert READER.recognises(content, Path("any")) == is_card
+    assert recognises(READER, content, Path("any")) == is_card
 
 
 fields = st.dictionaries(

@@ -14,7 +14,8 @@ from reaching import assert_nothing_withheld_is_reached
 from reading import damage, events_of, of_kind
 from samples import SAMPLES
 from understudy.errors import InputError
-from understudy.formats import READERS, read, reader_of
+from understudy.formats import FORMATS, read, reader_of
+from understudy.formats.evidence import measure
 from understudy.formats.export import export_folder
 from understudy.sources.events import Description, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -33,14 +34,19 @@ def sample(form: str, folder: Path, rename: str | None = None) -> Path:
 
 
 def test_every_reader_has_a_sample() -> None:
-    assert {form.split(",")[0] for form in SAMPLES} == {reader.name for reader in READERS}
+    assert {form.split(",")[0] for form in SAMPLES} == {known.name for known in FORMATS}
+
+
+def test_every_reader_bears_the_name_of_its_format() -> None:
+    assert [known.reader.name for known in FORMATS] == [known.name for known in FORMATS]
 
 
 @EVERY
 def test_the_format_is_told_by_content_not_by_name(tmp_path: Path, form: str) -> None:
     path = sample(form, tmp_path, rename="1-book.dat")
     assert reader_of(SourceFile(path)).name == form.split(",")[0]
-    takers = [reader.name for reader in READERS if reader.recognises(SourceFile(path).head(), path)]
+    evidence = measure(SourceFile(path).head(), path)
+    takers = [known.name for known in FORMATS if known.recognises(evidence)]
     assert takers[0] == form.split(",")[0]
 
 

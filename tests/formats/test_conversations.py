@@ -1,19 +1,20 @@
-"""Conversations of training sets: roles, names, prompts, tools, and the shapes a file may have."""
-
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import of_kind, read_bytes, stands
-from understudy.formats import messages, sharegpt
-from understudy.formats.conversations import parse_message
+from awkward import AwkwardScene, awkward_scenes, story_of, told
+from reading import of_kind, read_bytes, recognises, stands
+from understudy.formats import read, reader_of
+from understudy.formats.conversations import MESSAGES, SHAREGPT, export_messages, export_sharegpt, parse_message
 from understudy.sources.events import Description, Event, Reader, SceneStart, Speech, Unread
+from understudy.sources.source import SourceFile
 
 TALK = [("human", "Hello."), ("gpt", "Hello yourself.")]
 
@@ -26,9 +27,9 @@ def messages_of(*turns: dict[str, Any]) -> dict[str, Any]:
     return {"messages": list(turns)}
 
 
-def events(content: object, reader: Reader = sharegpt.READER) -> list[Event]:
+def events(content: object, reader: Reader = SHAREGPT) -> list[Event]:
     written = content if isinstance(content, bytes) else json.dumps(content).encode()
-    assert reader.recognises(written, Path("x"))
+    assert recognises(reader, written, Path("x"))
     return read_bytes(reader, written)
 
 
@@ -62,7 +63,7 @@ def test_names_in_the_place_of_roles_and_beside_them() -> None:
         },
         {"role": "assistant", "content": "Why?"},
     ]
-    assert said(events(messages_of(*turns), messages.READER)) == [("Bastien", "I\ndid."), ("Assistant", "Why?")]
+    assert said(events(messages_of(*turns), MESSAGES)) == [("Bastien", "I\ndid."), ("Assistant", "Why?")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_tools_blanks_and_what_is_no_message_are_listed() -> None:
             {"role": 7, "content": "x"},
             {"role": "assistant", "content": "Rain."},
         ),
-        messages.READER,
+        MESSAGES,
     )
     assert [text for _, text in said(found)] == ["What is the weather?", "Rain."]
     assert [unread.reason.split(":")[0] for unread in of_kind(found, Unread)] == [
@@ -119,7 +120,7 @@ def test_messages_without_a_record_are_one_conversation() -> None:
     bare = [{"role": "system", "content": "You are Odile."}, {"role": "user", "content": "Well?"},
             {"content": "Well.", "role": "assistant"}]  # fmt: skip
     for content in (json.dumps(bare).encode(), "\n".join(map(json.dumps, bare)).encode()):
-        found = events(content, messages.READER)
+        found = events(content, MESSAGES)
         assert len(of_kind(found, SceneStart)) == 1
         assert said(found) == [("User", "Well?"), ("Odile", "Well.")]
 
@@ -140,8 +141,8 @@ def test_a_first_message_longer_than_the_head() -> None:
 def test_keys_stand_in_any_order(first: dict[str, Any]) -> None:
     found = events([{"tags": ["a"], "note": "see [1]", "conversations": [first]}])
     assert said(found) == [("User", "Hello.")]
-    assert not messages.READER.recognises(json.dumps({"conversations": [first]}).encode(), Path("x"))
-    assert not sharegpt.READER.recognises(json.dumps({"conversations": ["text"], "from": 1}).encode(), Path("x"))
+    assert not recognises(MESSAGES, json.dumps({"conversations": [first]}).encode(), Path("x"))
+    assert not recognises(SHAREGPT, json.dumps({"conversations": ["text"], "from": 1}).encode(), Path("x"))
 
 
 json_values = st.recursive(
@@ -154,7 +155,7 @@ json_values = st.recursive(
 @given(value=json_values, turns=st.lists(json_values, max_size=3))
 def test_any_records_are_read_or_refused(value: Any, turns: list[Any]) -> None:
     parse_message(value)
-    for reader, key in ((sharegpt.READER, "conversations"), (messages.READER, "messages")):
+    for reader, key in ((SHAREGPT, "conversations"), (MESSAGES, "messages")):
         stands(reader, json.dumps([{key: turns, "system": value}, value]).encode())
 
 
@@ -178,7 +179,7 @@ def test_of_an_open_webui_export_the_branch_on_its_page_is_read() -> None:
         message("d", "c", "At six.", "verey/Odile%20March@1.2#Tom"),
         params={"system": "It is dusk."},
     )
-    found = events(exported, messages.READER)
+    found = events(exported, MESSAGES)
     assert said(found) == [
         ("Tom", "Is the gate open?"), ("Odile March", "Not yet."), ("Tom", "When?"), ("Odile March", "At six."),
     ]  # fmt: skip
@@ -197,14 +198,14 @@ def test_where_several_models_were_asked_all_have_answered() -> None:
         message("x", "a", "Nobody.", "verey/Bastien", modelIdx=1),
         message("y", "a", "The carter.", "verey/Bastien", modelIdx=1),
     )
-    assert said(events(exported, messages.READER)) == [
+    assert said(events(exported, MESSAGES)) == [
         ("Tom", "Who are you?"), ("Odile", "Odile."), ("Bastien", "The carter."),
     ]  # fmt: skip
 
 
 def test_a_tree_that_runs_in_a_circle_ends() -> None:
     circle = open_webui("a", message("a", "b", "One."), message("b", "a", "Two.", "verey/Odile"))
-    assert said(events(circle, messages.READER)) == [("Odile", "Two."), ("Tom", "One.")]
+    assert said(events(circle, MESSAGES)) == [("Odile", "Two."), ("Tom", "One.")]
 
 
 TREE_VALUES = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.text(max_size=2), max_size=2)
@@ -223,4 +224,55 @@ TREE_VALUES = st.none() | st.text(max_size=3) | st.integers() | st.lists(st.text
 )
 def test_any_tree_is_read_to_its_end(tree: dict[str, Any], current: Any) -> None:
     content = [{"chat": {"history": {"currentId": current, "messages": tree}}}]
-    assert all(speech.text for speech in of_kind(events(content, messages.READER), Speech))
+    assert all(speech.text for speech in of_kind(events(content, MESSAGES), Speech))
+
+
+WRITERS = {"sharegpt": export_sharegpt, "messages": export_messages}
+SCENES = [AwkwardScene("A kitchen.", ((None, "Night."), ("Odile", "You sold it."), ("Bastien", "I did.")))]
+
+
+def records(form: str, character: str | None = None) -> list[dict[str, object]]:
+    stream = io.StringIO()
+    assert WRITERS[form](story_of(SCENES), stream, character) == 3
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_without_a_chair_names_say_who_speaks() -> None:
+    (record,) = records("sharegpt")
+    assert record == {
+        "id": "1",
+        "setting": "A kitchen.",
+        "conversations": [
+            {"from": "system", "value": "Night."},
+            {"from": "Odile", "value": "You sold it."},
+            {"from": "Bastien", "value": "I did."},
+        ],
+    }
+    (record,) = records("messages")
+    assert [message["role"] for message in record["messages"]] == ["system", "user", "user"]  # type: ignore[attr-defined]
+
+
+def test_from_a_chair_its_own_turns_are_the_model_s() -> None:
+    (record,) = records("sharegpt", "Odile")
+    turns = record["conversations"]
+    assert [(turn["from"], turn.get("name")) for turn in turns] == [  # type: ignore[attr-defined]
+        ("system", None),
+        ("gpt", "Odile"),
+        ("human", "Bastien"),
+    ]
+    (record,) = records("messages", "Bastien")
+    assert [message["role"] for message in record["messages"]] == ["system", "user", "assistant"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@settings(suppress_health_check=list(HealthCheck))
+@given(scenes=awkward_scenes())
+def test_any_story_reads_back(tmp_path: Path, form: str, scenes: list[AwkwardScene]) -> None:
+    story = story_of(scenes)
+    people = [member.character.name for member in story.cast()]
+    for chair in (None, *people[:1]):
+        path = tmp_path / "out.jsonl"
+        with path.open("w", encoding="utf-8") as stream:
+            assert WRITERS[form](story, stream, chair) == story.count()[1]
+        assert reader_of(SourceFile(path)).name == form
+        assert told(read(path)) == told(story)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 
 import realdata
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from samples import FDX
 from understudy.errors import InputError
 from understudy.formats import fountain, reader_of
-from understudy.formats.fdx import READER, recognises
+from understudy.formats.fdx import READER
 from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
@@ -94,7 +94,7 @@ def test_an_omitted_scene_and_a_summary_are_not_read() -> None:
 
 def test_entities_and_depths_are_refused() -> None:
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa">]><FinalDraft><Content>&a;</Content></FinalDraft>'
-    assert recognises(bomb, Path("x"))
+    assert recognises(READER, bomb, Path("x"))
     with pytest.raises(InputError, match="declares the entity"):
         read_bytes(READER, bomb)
     with pytest.raises(InputError, match="nested more than"):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, speaker_texts, stands
+from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stands
 from samples import SAMPLES
 from understudy.formats import reader_of
 from understudy.formats.ink import READER
@@ -143,4 +143,4 @@ def test_what_a_playthrough_prints_is_a_transcript(tmp_path: Path) -> None:
     ],
 )
 def test_other_text_is_no_ink(other: str) -> None:
-    assert not READER.recognises(other.encode(), Path("any.txt"))
+    assert not recognises(READER, other.encode(), Path("any.txt"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from reading import recognises
 from understudy.errors import InputError
-from understudy.formats import READERS
+from understudy.formats import FORMATS
 from understudy.sources.source import SourceFile
 
 BEGINNINGS = {
@@ -27,7 +28,7 @@ SECONDS = 15  # a hundred times what is needed; a square of the length is minute
 
 @pytest.mark.parametrize("form", BEGINNINGS)
 def test_long_lines_are_read_or_refused_in_time(tmp_path: Path, form: str) -> None:
-    reader = next(reader for reader in READERS if reader.name == form)
+    reader = next(known.reader for known in FORMATS if known.name == form)
     above, leads = BEGINNINGS[form]
     path = tmp_path / "long.txt"
     began = time.process_time()
@@ -36,7 +37,7 @@ def test_long_lines_are_read_or_refused_in_time(tmp_path: Path, form: str) -> No
             path.write_text(f"{above}{lead}{mark * TIMES}!x\n")
             source = SourceFile(path)
             with suppress(InputError):
-                reader.recognises(source.head(), path)
+                recognises(reader, source.head(), path)
                 for _ in reader.events(source):
                     pass
     assert time.process_time() - began < SECONDS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.personachat import READER, examples
@@ -81,7 +81,7 @@ def test_gold_is_every_place_of_the_reply_among_the_candidates(two: Path) -> Non
 def test_without_candidates_the_reply_is_the_only_one(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("1 hi .\thello .\n2 how so ?\tjust so .\n", encoding="utf-8")
-    assert READER.recognises(path.read_bytes(), path)
+    assert recognises(READER, path.read_bytes(), path)
     assert [example.candidates for example in examples(SourceFile(path))] == [("hello .",), ("just so .",)]
 
 
@@ -141,7 +141,7 @@ def test_damage_is_an_error_or_can_be_read(content: bytes) -> None:
 )
 def test_the_validation_split(variant: str) -> None:
     path = folder("personachat") / f"valid_{variant}.txt"
-    assert READER.recognises(SourceFile(path).head(), path)
+    assert recognises(READER, SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert len(of_kind(events, SceneStart)) == 1000
     assert len(of_kind(events, Speech)) == 15_602

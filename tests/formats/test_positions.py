@@ -15,8 +15,7 @@ from reading import damage
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.formats.export import export_positions
-from understudy.formats.positions import digest_of, is_positions
+from understudy.formats.positions import digest_of, export_positions, is_positions
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 

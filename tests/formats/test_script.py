@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reading import recognises
 from understudy.errors import InputError
-from understudy.formats.export.story_files import escaped
+from understudy.formats.export import escaped
 from understudy.formats.script import READER, SPEECH
 from understudy.sources.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -98,9 +99,9 @@ def test_several_speakers_in_capitals(tmp_path: Path) -> None:
 
 
 def test_it_is_told_by_its_first_heading() -> None:
-    assert READER.recognises(b"\n% note\n# act 1: One\n", Path("x"))
-    assert not READER.recognises(b"# A Markdown title\n", Path("x.txt"))
-    assert not READER.recognises(b"Ann: # act 1\n", Path("x.txt"))
+    assert recognises(READER, b"\n% note\n# act 1: One\n", Path("x"))
+    assert not recognises(READER, b"# A Markdown title\n", Path("x.txt"))
+    assert not recognises(READER, b"Ann: # act 1\n", Path("x.txt"))
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20))

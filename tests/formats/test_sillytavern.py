@@ -1,20 +1,21 @@
-"""SillyTavern's chats: sessions, who speaks, what is no speech, and the four ways in which dates were written."""
-
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reading import of_kind, read_bytes, stands
+from awkward import AwkwardScene, awkward_scenes, story_of, told
+from reading import of_kind, read_bytes, recognises, stands
 from understudy.errors import InputError
-from understudy.formats import read
-from understudy.formats.sillytavern import READER, parse_date
+from understudy.formats import read, reader_of
+from understudy.formats.sillytavern import READER, export_sillytavern, parse_date
 from understudy.sources.events import CastEntry, Description, Event, Heading, SceneStart, Speech, Unread
+from understudy.sources.source import SourceFile
 
 HEADER = {"user_name": "Tom", "character_name": "Odile", "create_date": "2023-6-19@14h20m", "chat_metadata": {}}
 
@@ -25,7 +26,7 @@ def message(text: object, name: str = "Odile", **fields: Any) -> dict[str, Any]:
 
 def events(*rows: object) -> list[Event]:
     content = "\n".join(json.dumps(row) for row in rows).encode()
-    assert READER.recognises(content, Path("chat.jsonl"))
+    assert recognises(READER, content, Path("chat.jsonl"))
     return read_bytes(READER, content)
 
 
@@ -156,3 +157,54 @@ json_values = st.recursive(
 @given(rows=st.lists(json_values, max_size=5))
 def test_any_rows_are_read_or_refused(rows: list[Any]) -> None:
     stands(READER, "\n".join(map(json.dumps, [HEADER, *rows])).encode("utf-8", "surrogatepass"))
+
+
+TWO = [
+    AwkwardScene("A kitchen.", ((None, "Night."), ("Odile", "You sold it."), ("Bastien", "I did."), ("Odile", "Why?"))),
+    AwkwardScene("", (("Bastien", "{{user}} is a macro."),)),
+]
+
+
+def rows(scenes: list[AwkwardScene], character: str | None = None) -> list[dict[str, Any]]:
+    stream = io.StringIO()
+    export_sillytavern(story_of(scenes), stream, character)
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_of_two_the_one_who_says_less_is_the_user() -> None:
+    header, setting, *messages = rows(TWO)
+    assert (header["character_name"], header["user_name"]) == ("Odile", "Bastien")
+    assert setting["extra"] == {"type": "narrator", "understudy": "setting"}
+    assert [(row["name"], row["is_user"]) for row in messages] == [
+        ("System", False),
+        ("Odile", False),
+        ("Bastien", True),
+        ("Odile", False),
+        ("Bastien", True),
+    ]
+    assert messages[3]["send_date"] == "2000-01-01T00:03:00.000Z"
+    assert messages[4]["send_date"] == "2000-01-02T00:04:00.000Z"
+    assert messages[4]["extra"] == {"understudy": "verbatim"}
+
+
+def test_from_a_chair_the_others_are_the_user_and_a_group_has_none() -> None:
+    three = [AwkwardScene("", (("Odile", "One."), ("Bastien", "Two."), ("Marguerite", "Three.")))]
+    header, *messages = rows(three)
+    assert (header["character_name"], header["user_name"]) == ("unused", "unused")
+    assert not any(row["is_user"] for row in messages)
+    header, *messages = rows(three, "Bastien")
+    assert header["character_name"] == "Bastien"
+    assert [row["is_user"] for row in messages] == [True, False, True]
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(scenes=awkward_scenes())
+def test_any_story_reads_back(tmp_path: Path, scenes: list[AwkwardScene]) -> None:
+    story = story_of(scenes)
+    people = [member.character.name for member in story.cast()]
+    for chair in (None, *people[:1]):
+        path = tmp_path / "out.jsonl"
+        with path.open("w", encoding="utf-8") as stream:
+            assert export_sillytavern(story, stream, chair) == story.count()[1]
+        assert reader_of(SourceFile(path)).name == "sillytavern"
+        assert told(read(path)) == told(story)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, of_kind, read_bytes, stands
+from reading import damage, of_kind, read_bytes, recognises, stands
 from understudy import formats as readers
 from understudy.errors import InputError
 from understudy.formats.export import export_jsonl
@@ -76,10 +76,10 @@ def test_a_row_that_is_dated_otherwise_is_listed_as_unread() -> None:
 
 
 def test_recognises_rows_with_a_speaker_and_words_only() -> None:
-    assert READER.recognises(jsonl(ROWS), Path("any"))
-    assert READER.recognises(b"\xef\xbb\xbf" + jsonl(ROWS), Path("any"))
+    assert recognises(READER, jsonl(ROWS), Path("any"))
+    assert recognises(READER, b"\xef\xbb\xbf" + jsonl(ROWS), Path("any"))
     for other in (b'{"show": "x", "lines": [["a", "b"]]}', b'["a"]', b"Ann: One.", b"", b"{", b'{"name": "x"}'):
-        assert not READER.recognises(other, Path("any.jsonl"))
+        assert not recognises(READER, other, Path("any.jsonl"))
 
 
 @pytest.mark.parametrize("line", ['{"character": ', "[1, 2]", "Ann: One."])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
 from understudy.formats.table import READER, table_reader
@@ -159,7 +159,7 @@ def test_a_quote_that_does_not_end_is_an_error_with_its_row() -> None:
     ],
 )
 def test_other_text_is_no_table(other: str) -> None:
-    assert not READER.recognises(other.encode(), Path("any.txt"))
+    assert not recognises(READER, other.encode(), Path("any.txt"))
 
 
 @given(damage(TABLE.encode()))

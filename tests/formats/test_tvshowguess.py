@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.tvshowguess import READER
@@ -138,7 +138,7 @@ def test_damage_is_an_error_or_can_be_read(content: bytes) -> None:
 
 def test_the_development_scenes() -> None:
     path = folder("tvshowguess") / "dev.jsonl"
-    assert READER.recognises(SourceFile(path).head(), path)
+    assert recognises(READER, SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert len(of_kind(events, SceneStart)) == 1472
     shows = [heading.title for heading in of_kind(events, Heading) if heading.numbers and len(heading.numbers) == 1]

@@ -27,7 +27,8 @@ from rapidfuzz import fuzz, process
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.formats import reader_of, speeches, transcript
+from understudy.formats import reader_of, speeches
+from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
 from understudy.sources.directions import BRACKETED
 from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread

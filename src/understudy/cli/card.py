@@ -29,7 +29,7 @@ from understudy.formats.cards import (
     read_charx,
     write_card,
 )
-from understudy.formats.export import card_at
+from understudy.formats.cards.export import card_at
 from understudy.story.dialogue import situation_at
 
 __all__ = ["card"]

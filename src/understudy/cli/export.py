@@ -16,19 +16,13 @@ from understudy.cli.progress import read_showing, working
 from understudy.cli.show import clean, print_json, shows_letters
 from understudy.errors import InputError
 from understudy.formats import read, sources_of
-from understudy.formats.export import (
-    Addressees,
-    export_convokit,
-    export_folder,
-    export_fountain,
-    export_jsonl,
-    export_markdown,
-    export_messages,
-    export_parquet,
-    export_positions,
-    export_sharegpt,
-    export_sillytavern,
-)
+from understudy.formats.conversations import export_messages, export_sharegpt
+from understudy.formats.convokit import export_convokit
+from understudy.formats.export import Addressees, export_folder, export_jsonl, export_parquet
+from understudy.formats.fountain import export_fountain
+from understudy.formats.markdown import export_markdown
+from understudy.formats.positions import export_positions
+from understudy.formats.sillytavern import export_sillytavern
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment

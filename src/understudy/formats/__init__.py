@@ -9,26 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.errors import InputError, UnknownFormat
-from understudy.formats import (
-    card,
-    fountain,
-    hpd,
-    markdown,
-    personachat,
-    script,
-    speeches,
-    story_folder,
-    table,
-    tei,
-    transcript,
-    tvshowguess,
-)
+from understudy.formats import story_folder
 from understudy.formats.assembly import Assembly, FilesCountAlike
 from understudy.formats.casttoml import read_cast
-from understudy.formats.deferred import deferred
-from understudy.formats.lorebook import is_lorebook, lorebook_refused
+from understudy.formats.evidence import measure
 from understudy.formats.probes import Probe, read_probes
-from understudy.formats.recognition import unknown_format
+from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
@@ -44,12 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMBEDDED",
-    "READERS",
+    "FORMATS",
     "embedded",
     "examples",
+    "format_named",
     "probes_of",
     "read",
-    "reader_named",
     "reader_of",
     "sources_of",
 ]
@@ -58,45 +44,6 @@ EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
 
 
-def _is_zip(head: bytes, _path: Path) -> bool:
-    return head.startswith(b"PK")
-
-
-def _is_json(head: bytes, _path: Path) -> bool:
-    return b"{" in head
-
-
-def _has_time_codes(head: bytes, _path: Path) -> bool:
-    return b"-->" in head or b"WEBVTT" in head
-
-
-READERS: tuple[Reader, ...] = (
-    card.READER,
-    deferred("epub", "epub", _is_zip),
-    deferred("docx", "docx", _is_zip),
-    deferred("parquet", "parquet", lambda head, _: head.startswith(b"PAR1")),
-    tei.READER,
-    deferred("fdx", "fdx", lambda head, _: b"<" in head),
-    hpd.READER,
-    hpd.RELATIONS,
-    tvshowguess.READER,
-    deferred("sillytavern", "sillytavern", _is_json),
-    deferred("convokit", "convokit", _is_json),
-    deferred("sharegpt", "sharegpt", _is_json),
-    deferred("messages", "messages", _is_json),
-    speeches.READER,
-    personachat.READER,
-    fountain.READER,  # before scripts and transcripts: sections and cuts look like theirs
-    deferred("subrip", "subtitles", _has_time_codes, "SUBRIP"),
-    deferred("webvtt", "subtitles", _has_time_codes, "WEBVTT"),
-    deferred("renpy", "renpy", lambda head, _: b"Character" in head or b"label" in head),
-    deferred("ink", "ink", lambda head, path: b"->" in head or b"==" in head or path.suffix == ".ink"),
-    markdown.READER,
-    table.READER,
-    script.READER,
-    deferred("prose", "prose.reading"),
-    transcript.READER,  # last: it takes any text in which people speak
-)
 SQLITE = b"SQLite format 3\0"
 
 
@@ -151,7 +98,7 @@ def read(
             for source, reader in zip(files, file_readers):
                 assembly.add_file(source, reader.name, reader.events(source))
             assembly.add_lore(lore)
-            if any(reader is not script.READER for reader in file_readers):  # nothing else is mistaken for a script
+            if any(reader.name != "script" for reader in file_readers):  # nothing else is mistaken for a script
                 assembly.check_speakers()
             assembly.finish(default_title=title)
             return Story(writer.address, found_file=found_file) if into is None else Story.open(into, annotated)
@@ -199,7 +146,7 @@ def _read_positions(
     from understudy.formats.positions import positioned_files
 
     title, positioned = positioned_files(
-        SourceFile(path, progress or no_progress), texts, lambda form: reader_named(form, READERS)
+        SourceFile(path, progress or no_progress), texts, lambda form: format_named(form).reader
     )
     with StoryWriter(into) as writer:
         assembly = Assembly(writer)
@@ -256,36 +203,37 @@ def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
 
 
 def reader_of(source: SourceFile, form: str | None = None, columns: Columns | None = None) -> Reader:
-    """The reader of a format, or the one that recognises the content; with `columns`, one of tables that have these."""
-    readers = READERS if columns is None else _column_readers(columns)
-    if form is not None:
-        return reader_named(form, readers)
-    head = source.head()
-    for reader in readers:
-        if reader.recognises(head, source.path):
-            return reader
-        if reader is card.READER and is_lorebook(head):
-            raise lorebook_refused(source)
+    """The reader of a format, or the one for what the content shows; with `columns`, one of tables that have these."""
     if columns is not None:
+        return _column_reader(source, form, columns)
+    if form is not None:
+        return format_named(form).reader
+    evidence = measure(source.head(), source.path)
+    chosen = recognised(evidence, FORMATS)
+    if chosen is None:
+        from understudy.formats.unknown import unknown_format
+
+        raise unknown_format(evidence, [known.name for known in FORMATS])
+    return chosen.reader
+
+
+def _column_reader(source: SourceFile, form: str | None, columns: Columns) -> Reader:
+    chosen = recognised_table(measure(source.head(), source.path)) if form is None else format_named(form, TABLES)
+    make = None if chosen is None else chosen.reader.with_columns
+    if make is None:
         raise UnknownFormat("is neither a table nor JSON lines, so that it has no columns to name", source.path)
-    raise unknown_format(source, [reader.name for reader in readers])
+    return make(columns)
 
 
-def _column_readers(columns: Columns) -> tuple[Reader, ...]:
-    from understudy.formats.parquet import parquet_reader
-
-    return parquet_reader(columns), speeches.speeches_reader(columns), table.table_reader(columns)
-
-
-def reader_named(form: str, readers: Sequence[Reader] = READERS) -> Reader:
-    """The reader of a format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
+def format_named(form: str, formats: Sequence[Format] = FORMATS) -> Format:
+    """A format by its name, or by the beginning of it that no other has: 'tei' for 'TEI drama'."""
     wanted = form.strip().casefold()
-    named = [reader for reader in readers if wanted and reader.name.casefold().startswith(wanted)]
-    exact = [reader for reader in named if reader.name.casefold() == wanted]
+    named = [known for known in formats if wanted and known.name.casefold().startswith(wanted)]
+    exact = [known for known in named if known.name.casefold() == wanted]
     if len(exact or named) == 1:
         return (exact or named)[0]
-    known = [reader.name for reader in readers]
-    raise InputError(f"there is no format '{form}'{did_you_mean(form, known)}: one of {', '.join(known)}")
+    known_names = [known.name for known in formats]
+    raise InputError(f"there is no format '{form}'{did_you_mean(form, known_names)}: one of {', '.join(known_names)}")
 
 
 def examples(path: str | Path) -> Iterator[Example]:
@@ -311,7 +259,7 @@ def _is_story_file(path: Path) -> bool:
 def _in_story_order(paths: list[Path]) -> list[Path]:
     """By the season and episode that a file's name or first lines give, where all have them; else by name."""
     ordered = story_folder.in_order(paths)
-    episodes = {path: transcript.episode_numbers(path, SourceFile(path).head()) for path in ordered}
+    episodes = {path: measure(SourceFile(path).head(), path).episode for path in ordered}
     if any(numbers is None for numbers in episodes.values()):
         return ordered
     return sorted(ordered, key=lambda path: episodes[path] or ())

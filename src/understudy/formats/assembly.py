@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from understudy.errors import CastError, InputError
 from understudy.formats.casttoml import CastFile
-from understudy.formats.recognition import check_speakers
 from understudy.sources.bounds import BoundedEvents
 from understudy.sources.directions import EVERYBODY
 from understudy.sources.events import (
@@ -31,8 +30,9 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
-from understudy.sources.names import CastList
+from understudy.sources.names import CastList, fold
 from understudy.sources.source import SourceFile
+from understudy.sources.vocabulary import words
 from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.text import guess_language
@@ -397,3 +397,40 @@ class SpeechIndex:
 def _key(text: str) -> int | None:
     letters = "".join(filter(str.isalnum, text)).casefold()
     return hash(letters) if len(letters.encode()) >= FEWEST_BYTES else None
+
+
+# Readings that are useless: nobody speaks in them, or only what heads a page does ('Author', 'Draft date').
+
+HEADING_LABELS = words(
+    """
+    title author authors credit source contact copyright date draft revision notes note subject from to cc bcc re
+    version by written story language genre publisher url http https tags tag summary description website email
+    phone address
+    """
+)
+"""What stands before a colon at the head of a page: it speaks in no scene."""
+
+TRANSCRIPT = "transcript"
+EXAMPLE = "'INES: It was on the hook at noon.'"
+
+
+def check_speakers(labels: Iterable[str], form: str, source: SourceFile) -> None:
+    """Refuse a reading in which nobody speaks, or only headings seem to."""
+    speakers = list(labels)
+    if not speakers:
+        raise InputError(
+            f"nobody speaks in it, read as {form}: a script has speeches that begin with a name and a colon "
+            f"({EXAMPLE}), a novel quotation marks; --format FORMAT reads it as something else",
+            source.path,
+        )
+    # Other formats mark a speech by more than a colon.
+    if form == TRANSCRIPT and all(_is_heading(label) for label in speakers):
+        raise InputError(
+            f"only headings seem to speak in it, read as {form} ({', '.join(speakers[:5])}): this is no script of that "
+            "form; --format FORMAT reads it as something else",
+            source.path,
+        )
+
+
+def _is_heading(label: str) -> bool:
+    return bool(set(fold(label).split()) & HEADING_LABELS)

@@ -9,13 +9,10 @@ maker. The story keeps the whole card, and its picture, for whoever wants it bac
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from understudy.formats.cards.charx import ARCHIVES, Charx, is_charx, read_charx
 from understudy.formats.cards.document import (
     Card,
     CardNames,
@@ -26,10 +23,9 @@ from understudy.formats.cards.document import (
     sentences,
     whole_characters,
 )
-from understudy.formats.cards.file import LARGEST_FILE, parse_card, picture_of
+from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_card, picture_of, read_charx
 from understudy.formats.cards.lore_files import read_book
 from understudy.formats.cards.lorebook import unsupported_patterns
-from understudy.formats.cards.png import SIGNATURE
 from understudy.formats.cards.profiles import CardProfile, parse_profile
 from understudy.sources.bounds import check_names
 from understudy.sources.events import (
@@ -61,20 +57,7 @@ PROFILE = ("description", "personality")
 TALK = (*PROFILE, "mes_example")
 GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
 STORY = frozenset({"name", "nickname", "scenario", "mes_example", *PROFILE, *GREETINGS})
-MARKS = re.compile(
-    r'"spec"\s*:\s*"chara_card_v\d"|"(?:first_mes|mes_example|alternate_greetings|post_history_instructions)"\s*:'
-)
 LONGEST_SHOWN = 200
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Any PNG, for the card may lie behind the picture; a zip file with a card; JSON with fields of cards alone."""
-    if head.startswith(SIGNATURE):
-        return True
-    if head.startswith(ARCHIVES):
-        return is_charx(path)
-    text = head.decode(json.detect_encoding(head), "ignore").lstrip("\ufeff \t\r\n")
-    return text.startswith("{") and MARKS.search(text) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -268,4 +251,4 @@ def _shown(name: str, value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
 
 
-READER = Reader("card", recognises, events)
+READER = Reader("card", events)

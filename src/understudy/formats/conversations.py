@@ -1,10 +1,19 @@
-"""Conversations as training sets keep them: a record is a conversation, a conversation a scene.
+"""Conversations as training sets and servers keep them: a record is a conversation, a conversation a scene.
 
-What a record and a message look like differs between formats (`sharegpt`, `messages`); what becomes of them does not:
+ShareGPT's form, and chat messages by role:
+
+    {"conversations": [{"from": "system", "value": "You are Odile."},
+                       {"from": "human", "value": "..."},
+                       {"from": "gpt", "value": "..."}]}
+    {"messages": [{"role": "system", "content": "You are Odile."},
+                  {"role": "user", "name": "Bastien", "content": "..."},
+                  {"role": "assistant", "content": "..."}]}
+
+A file is a JSON list of records, one a line, or a single one; it may also be the messages of one conversation, without
+a record around them. `from` may be a character's own name. In both forms
 - a message of the user or the assistant is a speech, by the name that it carries, or that of its role;
 - a system prompt is a description. Where it says plainly 'You are NAME', the assistant is called that;
-- calls of tools and what they return are listed as unread: nobody says them;
-- a file may also be the messages of one conversation, without a record around them.
+- calls of tools and what they return are listed as unread: nobody says them.
 
 Counted are conversations, their messages and prompts, and (once) whatever else a record has beside its id.
 """
@@ -14,16 +23,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+from urllib.parse import unquote
 
-from understudy.sources.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import json_records
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
-from understudy.story.types import Character, Source
+from understudy.story.storyfile import Story
+from understudy.story.types import Character, Line, Source
 
-__all__ = ["ASSISTANT", "ROLES", "USER", "RoleMessage", "conversation_events", "has_messages", "parse_message"]
+__all__ = [
+    "ASSISTANT",
+    "MESSAGES",
+    "ROLES",
+    "SHAREGPT",
+    "USER",
+    "RoleMessage",
+    "conversation_events",
+    "export_messages",
+    "export_sharegpt",
+    "parse_message",
+]
 
+CONVERSATIONS, MESSAGE_LIST = "conversations", "messages"  # keys of a record
 USER, ASSISTANT = "User", "Assistant"
 ROLES: Mapping[str, str] = {
     **dict.fromkeys(("human", "user", "prompter"), "user"),
@@ -33,9 +56,6 @@ ROLES: Mapping[str, str] = {
 }
 """What programs write for each of the four roles."""
 
-OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?\s*\{")
-MEMBER = rb'\s*"[^"\\]*+"\s*:\s*(?:"(?:[^"\\]|\\.)*+"|[\w.+-]++)\s*,'
-LIST = rb'\s*\[\s*(?:\]|\{(?:%s)*?\s*"(?:from|value|role|content)"\s*:)' % MEMBER
 KEYS = (("from", "role"), ("value", "content"), ("name", "name"))
 NAME = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.\s)?[^\W\d_a-z][\w'’-]*(?:\s(?:(?:de|von|van|of)\s)?[^\W\d_a-z][\w'’-]*){0,3}"
 YOU_ARE = re.compile(
@@ -44,11 +64,6 @@ YOU_ARE = re.compile(
 NO_NAME = frozenset({"a", "an", "the", "not", "now", "my", "your", "i", "ai", "no", "one"})
 SAYS_NOTHING = "says nothing"
 LONGEST_SHOWN = 200
-
-
-def has_messages(head: bytes, key: str) -> bool:
-    """Whether the head of a file is JSON with a list of messages under a key; an empty list will do."""
-    return OBJECT.match(head) is not None and re.search(b'"%s"\\s*:%s' % (key.encode(), LIST), head) is not None
 
 
 class RoleMessage(NamedTuple):
@@ -173,3 +188,110 @@ def _one_line(text: str) -> str:
 
 def _shown(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)[:LONGEST_SHOWN]
+
+
+# Open WebUI exports a chat as a tree of messages, of which the branch on its page was said; where several models were
+# asked, the answers of all were. Models are called by the character that they name: `demo/Zita Karst@2.3` is Zita
+# Karst.
+#
+#     [{"title": ..., "chat": {"history": {"currentId": "b", "messages": {
+#         "a": {"id": "a", "parentId": null, "role": "user", "content": "..."},
+#         "b": {"id": "b", "parentId": "a", "role": "assistant", "model": "demo/Zita Karst@2.3", "content": "..."}}}}}]
+
+
+def _branch_shown(record: Any) -> Any:
+    """An exported chat of Open WebUI as a list of messages; any other record as it is."""
+    chat = record.get("chat") if isinstance(record, dict) else None
+    history = chat.get("history") if isinstance(chat, dict) else None
+    tree = history.get("messages") if isinstance(history, dict) else None
+    if not isinstance(chat, dict) or not isinstance(history, dict) or not isinstance(tree, dict):
+        return record
+    messages = {name: message for name, message in tree.items() if isinstance(message, dict)}
+    answers: dict[str, list[str]] = {}
+    for name, message in messages.items():
+        if message.get("role") == "assistant" and isinstance(message.get("parentId"), str):
+            answers.setdefault(message["parentId"], []).append(name)
+    branch: list[str] = []
+    at, seen = history.get("currentId"), set[str]()
+    while isinstance(at, str) and at in messages and at not in seen:
+        parent = messages[at].get("parentId")
+        together = [at]
+        if messages[at].get("role") == "assistant" and isinstance(parent, str):
+            together = _asked_together(at, answers[parent], messages)
+        branch += reversed(together)
+        seen.update(together)
+        at = parent
+    parameters = chat.get("params")
+    return {
+        "id": record.get("id"),
+        "system": parameters.get("system") if isinstance(parameters, dict) else None,
+        MESSAGE_LIST: [_message_of(messages[name]) for name in reversed(branch)],
+        "other tries": [message for name, message in tree.items() if name not in seen],
+    }
+
+
+def _asked_together(shown: str, answers: Sequence[str], messages: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The answer on the page and the newest one of each other model that was asked, in the order of the models."""
+    by_model = {_model_index(messages[name]): name for name in answers}
+    by_model[_model_index(messages[shown])] = shown
+    return [by_model[index] for index in sorted(by_model)]
+
+
+def _model_index(message: Mapping[str, Any]) -> int:
+    index = message.get("modelIdx")
+    return index if isinstance(index, int) else 0
+
+
+def _message_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    user, model = message.get("user"), message.get("model")
+    name = user.get("name") if isinstance(user, dict) else None
+    if isinstance(model, str) and "/" in model:
+        name = unquote(model.partition("/")[2].partition("@")[0].partition("#")[0])
+    return {"role": message.get("role"), "name": name, "content": message.get("content")}
+
+
+SHAREGPT = Reader("sharegpt", lambda source: conversation_events(source, CONVERSATIONS))
+MESSAGES = Reader("messages", lambda source: conversation_events(source, MESSAGE_LIST, _branch_shown))
+
+
+# Written, each scene is a record. Without a character, `from` is whoever speaks, and everybody is a user. For a
+# character its own turns are `gpt` (`assistant`), those of others `human` (`user`), each with the `name` beside the
+# role. Descriptions are `system`. Read back these are the same scenes; who was present without a word is not kept.
+
+
+def export_sharegpt(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
+    """Returns how many lines were written."""
+
+    def turn(line: Line) -> dict[str, str]:
+        if line.speaker is None:
+            return {"from": "system", "value": line.text}
+        if character is None and line.speaker.casefold() not in ROLES:
+            return {"from": line.speaker, "value": line.text}
+        role = "gpt" if line.speaker == character else "human"
+        return {"from": role, "name": line.speaker, "value": line.text}
+
+    return _write_scenes(story, stream, CONVERSATIONS, turn, ascii_only)
+
+
+def export_messages(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
+    """Returns how many lines were written."""
+
+    def message(line: Line) -> dict[str, str]:
+        if line.speaker is None:
+            return {"role": "system", "content": line.text}
+        role = "assistant" if line.speaker == character else "user"
+        return {"role": role, "name": line.speaker, "content": line.text}
+
+    return _write_scenes(story, stream, MESSAGE_LIST, message, ascii_only)
+
+
+def _write_scenes(
+    story: Story, stream: IO[str], key: str, turn: Callable[[Line], dict[str, str]], ascii_only: bool
+) -> int:
+    """One object a scene, its turns under `key`."""
+    count = 0
+    for scene in story.scenes():
+        record = {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
+        stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")
+        count += len(scene.lines)
+    return count

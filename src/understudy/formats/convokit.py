@@ -24,13 +24,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy.errors import InputError
+from understudy.formats.export import new_folder
 from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import RecordLocation, json_lines, json_members, json_records, read_records_at
 from understudy.sources.names import display_name, fold, is_group
 from understudy.sources.source import SourceFile
+from understudy.story.storyfile import Story
 from understudy.story.types import Character
 
-__all__ = ["DESCRIPTION", "MARK", "READER", "utterances_in"]
+__all__ = ["DESCRIPTION", "MARK", "READER", "export_convokit", "utterances_in"]
 
 UTTERANCES = ("utterances.jsonl", "utterances.json")
 SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json",)
@@ -50,17 +53,6 @@ def utterances_in(folder: Path) -> Path | None:
     if not any((folder / name).is_file() for name in BESIDE):
         return None
     return next((folder / name for name in UTTERANCES if (folder / name).is_file()), None)
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    text = head.decode("utf-8", "ignore").lstrip("\ufeff \t\r\n").removeprefix("[").lstrip()
-    try:
-        row, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(row, dict) and "id" in row and "text" in row and None not in (_conversation_id(row), _speaker(row))
-    )
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -213,4 +205,63 @@ def _time(value: object) -> float:
         return math.nan
 
 
-READER = Reader("convokit", recognises, events)
+READER = Reader("convokit", events)
+
+
+# Written, a scene is a conversation, named as ConvoKit does by its first utterance; a line is an utterance whose id is
+# its moment, and replies to the line before it. Speakers have their names for ids. The timestamps count lines. Setting
+# and moment of a scene are in its `meta`. A description is an utterance too, marked in its `meta`. A scene without
+# lines has nothing by which a conversation could be known, and is left out.
+
+NOBODY = "[description]"
+TEXT = ["<class 'str'>"]
+INDEX = {
+    "utterances-index": {MARK: TEXT},
+    "speakers-index": {},
+    "conversations-index": {"setting": TEXT, "moment": TEXT},
+    "overall-index": {"title": TEXT, "language": TEXT},
+    "version": 1,
+    "vectors": [],
+}
+
+
+def export_convokit(story: Story, folder: Path) -> int:
+    """Returns how many lines were written."""
+    if story.count()[1] == 0:
+        raise InputError(f"'{story.title}' has no lines, so there is no corpus to write", folder)
+    speakers: dict[str, Any] = {}
+    conversations: dict[str, Any] = {}
+    count = 0
+    with new_folder(folder) as partial:
+        with (partial / "utterances.jsonl").open("w", encoding="utf-8", newline="\n") as stream:
+            for utterance in _utterances(story, conversations):
+                speakers.setdefault(utterance["speaker"], {"meta": {}, "vectors": []})
+                stream.write(json.dumps({**utterance, "timestamp": count, "vectors": []}, ensure_ascii=False) + "\n")
+                count += 1
+        files = {
+            "speakers.json": speakers,
+            "conversations.json": conversations,
+            "corpus.json": {"title": story.title, "language": story.language},
+            "index.json": INDEX,
+        }
+        for name, document in files.items():
+            (partial / name).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+    return count
+
+
+def _utterances(story: Story, conversations: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for scene in story.scenes():
+        previous = None
+        for line in scene.lines:
+            root = scene.lines[0].moment.dotted
+            meta = {"setting": scene.setting, "moment": scene.moment.dotted}
+            conversations.setdefault(root, {"meta": meta, "vectors": []})
+            yield {
+                "id": line.moment.dotted,
+                "conversation_id": root,
+                "text": line.text,
+                "speaker": NOBODY if line.speaker is None else line.speaker,
+                "meta": {MARK: DESCRIPTION} if line.speaker is None else {},
+                "reply-to": previous,
+            }
+            previous = line.moment.dotted

@@ -12,10 +12,8 @@ Settings of the program (styles, word lists, tables) are no paragraphs and not c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from understudy.formats.screenplay import (
     CUE,
@@ -30,9 +28,8 @@ from understudy.formats.tei.xmlstream import End, Start, xml_tokens
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER", "events", "fdx_elements", "recognises"]
+__all__ = ["READER", "events", "fdx_elements"]
 
-ROOT = re.compile(r"<FinalDraft[\s>]")
 KINDS: Mapping[str, ElementKind] = {
     "Scene Heading": "heading",
     "Character": "cue",
@@ -70,12 +67,6 @@ class _FdxParagraph:
     line: int
     pieces: list[str] = field(default_factory=list)
     size: int = 0
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    text = head.decode("utf-16" if wide else "utf-8", "ignore").lstrip("\ufeff \t\r\n")
-    return text.startswith("<") and ROOT.search(text) is not None
 
 
 def fdx_elements(source: SourceFile) -> Iterator[ScreenplayElement]:
@@ -132,4 +123,4 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield from screenplay_events(source, outline, fdx_elements(source))
 
 
-READER = Reader("fdx", recognises, events)
+READER = Reader("fdx", events)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
 from understudy.sources.directions import BRACKETED, comings_and_goings
@@ -44,22 +43,6 @@ TITLE_TAG = re.compile(r"#\s*title\s*:\s*(.+)", re.IGNORECASE)
 BRANCH = re.compile(r"([^:{}\"]*):\s*(.*)")
 ESCAPED = re.compile(r"\\(.)")
 GLUE = "<>"
-
-KNOTS = re.compile(r"^={2,} ?[^\W\d]\w* ?(?:\([^()\n]*\))? ?=*$", re.MULTILINE)
-LOGIC = re.compile(r"^(?:VAR \w+ ?=|~ ?(?:temp )?\w+ ?(?:[-+]?=|\+\+|--|\())", re.MULTILINE)
-DIVERTS = re.compile(r"(?:^| )(?:->|<-) ?[\w.]+$", re.MULTILINE)
-ENDS = re.compile(r"-> ?(?:END|DONE)$", re.MULTILINE)
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
-    lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    text = "\n".join(" ".join(line.split()) for line in lines if line.strip())
-    named = path.suffix == ".ink"
-    if not named and (text[:1] in ("{", "<") or "```" in text):  # or a page about ink
-        return False
-    signs = sum(sign.search(text) is not None for sign in (KNOTS, LOGIC, DIVERTS))
-    return signs >= (1 if named else 2) or ENDS.search(text) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -206,4 +189,4 @@ def _reason(text: str) -> str:
     return "a divert" if DIVERT.search(text) else "marks without words"
 
 
-READER = Reader("ink", recognises, events)
+READER = Reader("ink", events)

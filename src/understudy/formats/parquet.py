@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import MissingExtra, UnknownFormat
@@ -34,15 +33,12 @@ LONGEST_REASON = 200
 def parquet_reader(named: Columns | None = None) -> Reader:
     """The reader of Parquet files, for the columns that somebody names or for those of the usual names."""
 
-    def recognises(head: bytes, _: Path) -> bool:
-        return head.startswith(MAGIC)
-
     def events(source: SourceFile) -> Iterator[Event]:
         file = _opened(source)
         columns = _columns(source, file.schema_arrow, named or Columns())
         yield from row_events(source, _rows(source, file, columns), lambda _: columns)
 
-    return Reader("parquet", recognises, events)
+    return Reader("parquet", events, with_columns=parquet_reader)
 
 
 def _opened(source: SourceFile) -> Any:

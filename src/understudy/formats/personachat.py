@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from understudy.sources.events import CastEntry, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -25,11 +24,10 @@ from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Character
 
-__all__ = ["READER", "events", "examples", "recognises"]
+__all__ = ["READER", "events", "examples"]
 
 LINE = re.compile(r"\s*(\d{1,9}) (.*)", re.DOTALL)
 PERSONA = re.compile(r"(your|partner's) persona:\s*(.*)")
-TELLING = re.compile(rb"(?:\xef\xbb\xbf)?1 (?:your persona:|partner's persona:|[^\t\r\n]*\t)")
 SILENCE = "__SILENCE__"
 """What ParlAI writes where the partner has said nothing yet."""
 
@@ -65,10 +63,6 @@ class _PersonaChatDialogue:
 
 
 LONGEST_DIALOGUE = 100_000
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    return TELLING.match(head) is not None
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -146,4 +140,4 @@ def _add(dialogue: _PersonaChatDialogue, line: int, text: str) -> None:
         dialogue.pairs.append(_MessagePair(line, said, reply, offered))
 
 
-READER = Reader("PersonaChat dialogues", recognises, events, examples)
+READER = Reader("PersonaChat dialogues", events, examples)

@@ -1,205 +1,446 @@
-"""What a file that no reader takes looks like, how near it comes to a format, and what its owner can do.
+"""Which format a file is of: a table of the formats, each with what its files show.
 
-Also what makes a reading useless: nobody speaks in it, or only what heads a page does ('Author', 'Draft date').
+Formats are asked in the order of the table, those with certain marks first: where several would take a file, the first
+of them has it. A reader is imported when a file is of its format.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
 
-from understudy.errors import InputError, UnknownFormat
-from understudy.formats.transcript.labels import looks_like_label, read_label
-from understudy.sources.names import fold
-from understudy.sources.source import SourceFile
-from understudy.sources.vocabulary import words
+from understudy.formats.evidence import TIMES, Evidence
+from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
+from understudy.novels.paragraphs import Block, paragraphs_of, rows_of, without_frame
+from understudy.sources.columns import Columns
+from understudy.sources.events import Reader
 
-__all__ = ["Look", "check_speakers", "look_at", "unknown_format"]
+__all__ = [
+    "FORMATS",
+    "TABLES",
+    "Format",
+    "is_card",
+    "is_docx",
+    "is_epub",
+    "is_hpd",
+    "is_personachat",
+    "is_workbook",
+    "recognised",
+    "recognised_table",
+]
 
-MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"%PDF", "a PDF", "save its text as a .txt file (pdftotext does it), or read the book as EPUB"),
-    (b"{\\rtf", "a rich text file (RTF)", "save it as DOCX or as plain text"),
-    (b"\xd0\xcf\x11\xe0", "an old Office file (.doc, .xls)", "save it as DOCX or as plain text"),
-    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it first"),
-    (b"Rar!", "a RAR archive", "unpack it first"),
-    (b"\xff\xd8\xff", "a JPEG picture", "a character card is a PNG with text in it: export it as PNG or JSON"),
-    (b"\x89PNG", "a PNG picture without a character card in it", "export the card again, as PNG or JSON"),
-    (b"RIFF", "a picture or sound file", "only text can be read"),
-    (b"ID3", "a sound file", "only text can be read: make subtitles (.srt) of it first"),
-    (b"\x1aE\xdf\xa3", "a video", "only text can be read: its subtitles (.srt, .vtt) can"),
-    (b"\x7fELF", "a program", "name a text file"),
-    (b"SQLite format 3\0", "a database, but no story file", "make a story file with `understudy read`"),
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format by its name, the evidence that tells it, and where its reader is in this package."""
+
+    name: str
+    recognises: Callable[[Evidence], bool]
+    module: str
+    attribute: str = "READER"
+
+    @property
+    def reader(self) -> Reader:
+        reader: Reader = getattr(import_module(f"understudy.formats.{self.module}"), self.attribute)
+        return reader
+
+
+def recognised(evidence: Evidence, formats: Iterable[Format] | None = None) -> Format | None:
+    """The format of a file, or None where it is of none."""
+    return next((item for item in (FORMATS if formats is None else formats) if item.recognises(evidence)), None)
+
+
+def recognised_table(evidence: Evidence) -> Format | None:
+    """The format of a file whose columns somebody names, so that they need not have the usual names."""
+    shown = (is_parquet(evidence), evidence.first_row is not None, evidence.table is not None)
+    return next((table for table, is_shown in zip(TABLES, shown) if is_shown), None)
+
+
+# Files that are told by their first bytes.
+
+PNG, ZIP, JPEG, PARQUET_MARK = b"\x89PNG\r\n\x1a\n", b"PK\x03\x04", b"\xff\xd8\xff", b"PAR1"
+CARD_FIELDS = re.compile(
+    r'"spec"\s*:\s*"chara_card_v\d"|"(?:first_mes|mes_example|alternate_greetings|post_history_instructions)"\s*:'
 )
-ZIPPED: tuple[tuple[bytes, str, str], ...] = (
-    (b"word/", "a Word file", "it may be damaged: save it again"),
-    (b"application/epub+zip", "an EPUB", "it may be damaged: open and save it with an e-book editor"),
-    (b"xl/", "an Excel file", "save the sheet as CSV"),
-    (b"opendocument", "an OpenDocument file", "save it as DOCX or as plain text"),
-    (b"", "a zip archive", "unpack it, and read the files in it or the folder"),
+EPUB_TYPE, EPUB_CONTAINER = b"application/epub+zip", "META-INF/container.xml"
+
+
+def is_card(evidence: Evidence) -> bool:
+    """Any PNG, for the card may lie behind the picture; a zip file with a card; JSON with fields of cards alone."""
+    if evidence.head.startswith(PNG):
+        return True
+    if evidence.head.startswith((ZIP, JPEG)):  # some programs put a JPEG picture in front of the archive
+        from understudy.formats.cards.file import is_charx
+
+        return is_charx(evidence.path)
+    text = evidence.json_text
+    return text.startswith("{") and CARD_FIELDS.search(text) is not None
+
+
+def is_epub(evidence: Evidence) -> bool:
+    """An archive that says it is an EPUB, or has the part that leads to a book's package."""
+    if not evidence.head.startswith(ZIP):
+        return False
+    return EPUB_TYPE in evidence.head[:200] or EPUB_CONTAINER in evidence.archive_names
+
+
+def is_docx(evidence: Evidence) -> bool:
+    return evidence.head.startswith(ZIP) and any(name.startswith("word/") for name in evidence.archive_names)
+
+
+def is_workbook(evidence: Evidence) -> bool:
+    is_named = evidence.path.suffix.lower() == ".xlsx"
+    return evidence.head.startswith(ZIP) and (b"xl/" in evidence.head or is_named)
+
+
+def is_parquet(evidence: Evidence) -> bool:
+    return evidence.head.startswith(PARQUET_MARK)
+
+
+# Files that are told by an element of XML or by keys of JSON.
+
+TEI_ROOT = re.compile(r"<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]")
+FDX_ROOT = re.compile(r"<FinalDraft[\s>]")
+HPD_KEYS = ('"position"', '"dialogue"', '"speakers"')
+SHOW_KEYS = ('"show"', '"episode_id"', '"lines"')
+OPEN_WEBUI_KEYS = ('"chat"', '"history"', '"currentId"')
+SILLYTAVERN_START = re.compile(
+    r'\{\s*(?:"user_name"\s*:|"chat_metadata"\s*:|"name"\s*:[^\n]{0,300}?"is_user"\s*:\s*(?:true|false))'
 )
-MOBI, MOBI_AT = b"BOOKMOBI", 60
-HEADING_LABELS = words(
+OBJECT = re.compile(r"\s*\[?\s*\{")
+MEMBER = r'\s*"[^"\\]*+"\s*:\s*(?:"(?:[^"\\]|\\.)*+"|[\w.+-]++)\s*,'
+MESSAGE_LIST = rf'"\s*:\s*\[\s*(?:\]|\{{(?:{MEMBER})*?\s*"(?:from|value|role|content)"\s*:)'
+CONVERSATIONS, MESSAGES = (re.compile(f'"{key}{MESSAGE_LIST}') for key in ("conversations", "messages"))
+BARE_MESSAGE = re.compile(
+    r'\s*\[?\s*\{\s*(?:"(?:name|content)"\s*:\s*"(?:[^"\\]|\\.)*+"\s*,\s*)*+'
+    r'"role"\s*:\s*"(?:system|developer|user|assistant|tool)"'
+)
+
+
+def is_tei(evidence: Evidence) -> bool:
+    return TEI_ROOT.search(evidence.xml_text) is not None
+
+
+def is_fdx(evidence: Evidence) -> bool:
+    return FDX_ROOT.search(evidence.xml_text) is not None
+
+
+def is_hpd(evidence: Evidence) -> bool:
+    return evidence.first_line.startswith("{") and all(key in evidence.text for key in HPD_KEYS)
+
+
+def is_tvshowguess(evidence: Evidence) -> bool:
+    line = evidence.first_line
+    return line.startswith("{") and all(key in line for key in SHOW_KEYS)
+
+
+def is_sillytavern(evidence: Evidence) -> bool:
+    """The first row is the metadata of a chat, or a message of one."""
+    row = evidence.first_row
+    if row is None:
+        return SILLYTAVERN_START.match(evidence.first_line) is not None
+    if "mes" in row:
+        return "is_user" in row or "name" in row
+    return "chat_metadata" in row or ("user_name" in row and "character_name" in row)
+
+
+def is_convokit(evidence: Evidence) -> bool:
+    """The first object is an utterance: an id, a text, a conversation and somebody who speaks."""
+    row = evidence.first_object or {}
+    conversation = row.get("conversation_id", row.get("root"))
+    return "id" in row and "text" in row and conversation is not None and ("speaker" in row or "user" in row)
+
+
+def is_sharegpt(evidence: Evidence) -> bool:
+    return OBJECT.match(evidence.text) is not None and CONVERSATIONS.search(evidence.text) is not None
+
+
+def is_messages(evidence: Evidence) -> bool:
+    text = evidence.text
+    if OBJECT.match(text) is None:
+        return False
+    has_messages = BARE_MESSAGE.match(text) is not None or MESSAGES.search(text) is not None
+    return has_messages or all(key in text for key in OPEN_WEBUI_KEYS)
+
+
+def is_speeches(evidence: Evidence) -> bool:
+    """The first row has a speaker and words, by the usual names of their keys."""
+    row = evidence.first_row
+    if row is None:
+        return False
+    columns = Columns().completed(row)
+    return columns.speaker is not None and columns.text is not None and not isinstance(row[columns.text], dict | bool)
+
+
+# Text with marks of its own.
+
+PERSONACHAT_LINE = re.compile(r"1 (?:your persona:|partner's persona:|[^\t\n]*\t)")
+FOUNTAIN_SUFFIXES = (".fountain", ".spmd")
+NOT_FOUNTAIN = re.compile(r"\s*(?:WEBVTT\b|<|\{|\[\s*(?:\[\s*)?[{\"]|\d+\s*\n\d\d?:\d\d:)")
+SHARE_SPOKEN = 0.3
+WEBVTT_LINE = re.compile(r"WEBVTT(?:[ \t].*)?")
+RENPY_CHARACTER = re.compile(r"^[ \t]*(?:define|default|\$)[ \t]+[\w.]+[ \t]*=[ \t]*\w*Character[ \t]*\(", re.MULTILINE)
+RENPY_LABEL = re.compile(r"^[ \t]*label[ \t]+[\w.]+[ \t]*(?:\([^()\n]*\))?[ \t]*(?:hide[ \t]*)?:", re.MULTILINE)
+RENPY_SAYING = re.compile(r"^[ \t]*(?:[A-Za-z_]\w*[ \t]+){0,4}(?:\"[^\"\n]*\"[ \t]*)?\"[^\n]", re.MULTILINE)
+INK_KNOT = re.compile(r"^={2,} ?[^\W\d]\w* ?(?:\([^()\n]*\))? ?=*$", re.MULTILINE)
+INK_LOGIC = re.compile(r"^(?:VAR \w+ ?=|~ ?(?:temp )?\w+ ?(?:[-+]?=|\+\+|--|\())", re.MULTILINE)
+INK_DIVERT = re.compile(r"(?:^| )(?:->|<-) ?[\w.]+$", re.MULTILINE)
+INK_END = re.compile(r"-> ?(?:END|DONE)$", re.MULTILINE)
+SCRIPT_HEADING = re.compile(r"#+\s+[^\W\d_]+\s+\d+\s*(?:[:：].*)?")
+
+
+def is_personachat(evidence: Evidence) -> bool:
+    return PERSONACHAT_LINE.match(evidence.text) is not None
+
+
+def is_fountain(evidence: Evidence) -> bool:
+    """Text with cues, or with scene headings or a title page and no labels.
+
+    The name decides where there is little of either. Marks that force an element count only beside a title page or
+    the name, for other languages have `@` and `.` too.
     """
-    title author authors credit source contact copyright date draft revision notes note subject from to cc bcc re
-    version by written story language genre publisher url http https tags tag summary description website email
-    phone address
+    if evidence.has_nul or NOT_FOUNTAIN.match(evidence.text):
+        return False
+    marks, is_named = evidence.screenplay, evidence.path.suffix.casefold() in FOUNTAIN_SUFFIXES
+    is_forced = is_named or marks.title_entries > 0
+    cues = marks.cues + (marks.forced_cues if is_forced else 0)
+    headings = marks.headings + (marks.forced_headings if is_forced else 0)
+    if marks.title_entries and (marks.forced_headings or marks.numbered_headings):
+        return True
+    if is_named and marks.labels <= cues + headings + marks.title_entries:
+        return cues + headings + marks.title_entries + marks.others > 0
+    if marks.labels > cues + headings:
+        return False
+    if headings and (cues or (headings > 1 and not marks.labels)):
+        return True
+    return cues > 0 if marks.title_entries else cues > 1 and marks.spoken >= SHARE_SPOKEN * marks.lines
+
+
+def is_subrip(evidence: Evidence) -> bool:
+    """The first line is a line of times, or a number above one."""
+    lines = evidence.lines[:2]
+    if len(lines) == 2 and lines[0].isdecimal():
+        del lines[0]
+    return bool(lines) and TIMES.fullmatch(lines[0]) is not None
+
+
+def is_webvtt(evidence: Evidence) -> bool:
+    return WEBVTT_LINE.fullmatch(evidence.text.partition("\n")[0].rstrip()) is not None
+
+
+def is_renpy(evidence: Evidence) -> bool:
+    """Characters that are defined, or labels with something said below."""
+    text = evidence.text
+    if evidence.first_line.startswith(("{", "<")):
+        return False
+    if RENPY_CHARACTER.search(text) is not None:
+        return True
+    return RENPY_LABEL.search(text) is not None and RENPY_SAYING.search(text) is not None
+
+
+def is_ink(evidence: Evidence) -> bool:
+    """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
+    is_named = evidence.path.suffix == ".ink"
+    if not is_named and (evidence.first_line.startswith(("{", "<")) or "```" in evidence.text):  # or a page about ink
+        return False
+    text = "\n".join(" ".join(line.split()) for line in evidence.lines)
+    marks = sum(mark.search(text) is not None for mark in (INK_KNOT, INK_LOGIC, INK_DIVERT))
+    return marks >= (1 if is_named else 2) or INK_END.search(text) is not None
+
+
+def is_script(evidence: Evidence) -> bool:
+    """The first line that is no comment is a heading with its level and number."""
+    first = next((line for line in evidence.lines if not line.startswith("%")), "")
+    return SCRIPT_HEADING.fullmatch(first) is not None
+
+
+FRONT_LINES = 9  # in which the front matter shows that it lists a cast
+MARKDOWN_SHARE = 10  # at least one line in so many is a speech
+
+
+def is_markdown(evidence: Evidence) -> bool:
+    """Lines that begin with an emphasised name; or a heading, and lines that begin with a name.
+
+    Pages of documentation have emphasised words and colons too.
     """
-)
-"""What stands before a colon at the head of a page: it speaks in no scene."""
+    lines = evidence.lines
+    if not lines or lines[0][0] in "{<":
+        return False
+    if lines[0] == "---" and any(CAST_LIST.fullmatch(line) for line in lines[:FRONT_LINES]):
+        return True
+    names: Counter[str] = Counter()
+    plain: Counter[str] = Counter()
+    listed = 0
+    fenced = False
+    for line in lines:
+        bare, is_item = bare_line(line)
+        fenced = fenced != (FENCE.match(line) is not None)
+        if fenced:
+            continue
+        if label := emphasised_label(bare):
+            names[label.raw_name] += 1
+            listed += is_item
+        elif bare and not is_item and (name := evidence.label(bare)):
+            plain[name] += 1
+    said = names.total()
+    if said >= 2 and said * MARKDOWN_SHARE >= len(lines) and said > plain.total():
+        return said - listed >= 2 or max(names.values()) > 1  # a list of `**terms**: explained` is no dialogue
+    if atx_heading(lines[0]) is None or plain.total() < 2 or is_script(evidence):
+        return False
+    return plain.total() * (MARKDOWN_SHARE if max(plain.values()) > 1 else 3) >= len(lines)
 
-TRANSCRIPT = "transcript"
-SHOWN = 60  # characters of a line
-LINES = 400
-FEW_WORDS, MANY_WORDS = 12, 25  # of a line of dialogue or verse; of a paragraph of prose
-QUOTED = re.compile(r"[\"“«„「『‘]\w")
-EXAMPLE = "'INES: It was on the hook at noon.'"
+
+def is_table(evidence: Evidence) -> bool:
+    """Rows of cells under usual names, or under names of their own that are plainly a table's."""
+    if evidence.table is None:
+        return False
+    columns = evidence.table.columns(Columns())
+    known = columns.speaker is not None and columns.text is not None
+    return known or evidence.table.is_plainly_a_table(evidence.path)
 
 
-class Look(NamedTuple):
-    """What a file looks like; the nearest format, the first line that is not of it and why; what to do."""
+# Running text: long paragraphs of sentences, perhaps with quotations, and next to no labels.
+#
+# Verse has short lines that all begin with a capital; a table has the same number of separators in every line;
+# scripts and transcripts have a label every few lines; code, subtitles and markup show themselves.
 
-    what: str
-    advice: str
-    nearest: str | None = None
-    line: int | None = None
-    why: str = ""
+NOT_PROSE = re.compile(r"\s*(?:[{\[<%]|#{1,6}\s|WEBVTT|\d+\s*\n[\d:,. ]+-->)")
+FOREIGN_LINE = re.compile(r"^\s*(?:(?:INT|EXT|EST|INT\./EXT|I/E)[. ]|.*-->|===|\$ |label \w+:|VAR )", re.MULTILINE)
+HAN_KANA = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»」』)]*(?:\s|$|(?<=[。！？」』]))")
+QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{2,}|(?:^|\s)['‘]\w[^\n]{2,}['’]|^\s*[—–―]\s*\w")
+MARKUP = re.compile(r"</?[a-z]{1,10}>")
+HEADER = re.compile(r"\"?\w[\w .-]{0,29}\"?(?:[,;\t|]\"?\w[\w .-]{0,29}\"?){2,40}")
+DELIMITERS = ("\t", ";", ",", "|")
+
+FEWEST_WORDS = 25
+LONG_PARAGRAPH = 20  # words that make a paragraph one of running text
+SHARE_LABELLED = 0.08
+SHARE_VERSE = 0.9
+VERSE_WIDTH = 62
 
 
-def unknown_format(source: SourceFile, formats: Iterable[str]) -> UnknownFormat:
-    look = look_at(source.head())
-    near = "" if look.nearest is None else f" Nearest is '{look.nearest}', but {look.why}."
-    known = ", ".join(formats)
-    return UnknownFormat(
-        f"is in no form that can be read: it looks like {look.what}.{near} {_sentence(look.advice)} "
-        f"If you know what it is, say so with --format FORMAT ({known}).",
-        source.path,
-        look.line,
+def is_prose(evidence: Evidence) -> bool:
+    """Most of its words stand in paragraphs of sentences."""
+    text = evidence.text
+    if evidence.has_nul or text.count("\ufffd") * 20 > len(text) or NOT_PROSE.match(text) or FOREIGN_LINE.search(text):
+        return False
+    rows, _ = without_frame(text, rows_of(text))
+    lines = [text[row.start : row.end] for row in rows]
+    if (
+        not lines
+        or _has_columns(lines[:20])
+        or sum(MARKUP.search(line) is not None for line in lines) * 10 > len(lines)
+    ):
+        return False
+    paragraphs = paragraphs_of(text, rows)
+    if _is_verse(text, paragraphs):
+        return False
+    words = [" ".join(text[row.start : row.end] for row in paragraph) for paragraph in paragraphs]
+    for pieces, fewest in ((words, 1), (lines, 2)):
+        if evidence.labelled(pieces) > max(fewest, SHARE_LABELLED * len(pieces)):
+            return False
+    lengths = [len(line.split()) + len(HAN_KANA.findall(line)) // 2 for line in words]
+    running = sum(
+        length
+        for line, length in zip(words, lengths)
+        if SENTENCE_END.search(line) and (length >= LONG_PARAGRAPH or QUOTED.search(line))
     )
+    return sum(lengths) >= FEWEST_WORDS and running * 2 >= sum(lengths)
 
 
-def look_at(head: bytes) -> Look:
-    """The plainest thing that can be said of the first bytes of a file."""
-    for magic, what, advice in MAGIC:
-        if head.startswith(magic):
-            return Look(what, advice)
-    if head.startswith(b"PK"):
-        return next(Look(what, advice) for mark, what, advice in ZIPPED if mark in head)
-    if head[MOBI_AT : MOBI_AT + len(MOBI)] == MOBI:
-        return Look("a Kindle book (MOBI, AZW)", "convert it to EPUB first (Calibre does it)")
-    if head.count(b"\0") * 20 > len(head) and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return Look("no text (it is full of NUL bytes)", "name a text file")
-    text = head.decode("utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()][:LINES]
-    if not lines:
-        return Look("a file of blank lines", "there is nothing to read in it")
-    return _json(text, lines) or _xml(text, lines) or _table(lines) or _prose(lines) or _plain(lines)
+def _has_columns(lines: list[str]) -> bool:
+    """The same number of separators in every line, and more than a sentence has commas."""
+    if len(lines) < 2:
+        return False
+    if HEADER.fullmatch(lines[0]):
+        return True
+    for delimiter in DELIMITERS:
+        counts = {line.count(delimiter) for line in lines[:-1]}
+        if len(counts) == 1 and (counts.pop() >= (1 if delimiter == "\t" else 2)):
+            return True
+    return False
 
 
-def _json(text: str, lines: list[tuple[int, str]]) -> Look | None:
-    if lines[0][1][0] not in "{[":
-        return None
-    rows = "name the columns: --columns speaker=KEY,text=KEY"
+def _is_verse(text: str, paragraphs: list[Block]) -> bool:
+    inner = [row for paragraph in paragraphs for row in paragraph[1:]]
+    if len(inner) < len(paragraphs):
+        return False
+    capitals = sum(text[row.start].isupper() or not text[row.start].isalpha() for row in inner)
+    short = sum(row.end - row.start <= VERSE_WIDTH for row in inner)
+    return capitals >= SHARE_VERSE * len(inner) and short >= SHARE_VERSE * len(inner)
+
+
+PERSONACHAT_FIRST = re.compile(r"\d+ (?:your persona|partner's persona):|\d+ [^\t\n]*\t")
+MARKDOWN_FIRST = re.compile(r"#+\s")
+OTHER_MARKUP = re.compile(r"<\?xml|<(?:TEI|PLAY|play|text|script|doc|root)\b|<!DOCTYPE (?!html)", re.IGNORECASE)
+TRANSCRIPT_LINES = 400
+LONGEST_LINE = 600  # characters
+
+
+def is_transcript(evidence: Evidence) -> bool:
+    """Text that shows labels or scene markers, or is of a numbered episode; never another format's file."""
+    text, first, lines = evidence.text, evidence.first_line, evidence.lines[:TRANSCRIPT_LINES]
+    if not lines or PERSONACHAT_FIRST.match(first) or MARKDOWN_FIRST.match(first):
+        return False
+    if evidence.is_html:
+        return not OTHER_MARKUP.match(first) or "<html" in text[:2000].lower()
+    if OTHER_MARKUP.match(first) or _is_json(first, text):
+        return False
+    if evidence.has_scene_marks(TRANSCRIPT_LINES):
+        return True
+    labelled = evidence.labelled(lines)
+    if labelled >= 2 and labelled * 10 >= len(lines):
+        return True
+    return evidence.episode is not None and max(map(len, lines)) <= LONGEST_LINE
+
+
+def _is_json(first: str, text: str) -> bool:
+    if first[0] == "{" or first[:2] in ("[{", "[["):
+        return first == "{" or '"' in first or first in ("[{", "[[")
     try:
-        document = json.loads(lines[0][1])
-    except (ValueError, RecursionError):
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            return Look(
-                "JSON", "if it has a line of JSON for each speech, " + rows, "speeches", lines[0][0],
-                f"it cannot be read as JSON ({str(error).split(':')[0].lower()})",
-            )  # fmt: skip
-    first = document[0] if isinstance(document, list) and document else document
-    keys = ", ".join(f"'{str(key)[:20]}'" for key in list(first)[:8]) if isinstance(first, dict) else ""
-    if not keys:
-        return Look("JSON without named fields", "write a line of JSON for each speech, with a speaker and a text")
-    return Look(
-        f"JSON with the keys {keys}",
-        f"if each row is a speech, {rows}",
-        "speeches",
-        lines[0][0],
-        "no key of its first row is a speaker's (speaker, character, name) with one for words (text, line, utterance)",
-    )
+        return isinstance(json.loads(first), (dict, list)) or text.lstrip().startswith("[\n")
+    except RecursionError:
+        return True
+    except ValueError:
+        return first == "["
 
 
-def _xml(text: str, lines: list[tuple[int, str]]) -> Look | None:
-    root = re.search(r"<([A-Za-z][\w:.-]*)[\s/>]", text)
-    if not lines[0][1].startswith("<") or root is None:
-        return None
-    return Look(
-        f"XML or HTML whose first element is <{root[1][:30]}>",
-        "a play can be read as TEI, a screenplay as Final Draft's FDX, a page as HTML",
-        "TEI",
-        lines[0][0],
-        "it has no <TEI> element",
-    )
+TABLES = PARQUET, SPEECHES, TABLE = (
+    Format("parquet", is_parquet, "parquet"),
+    Format("speeches", is_speeches, "speeches"),
+    Format("csv", is_table, "table"),
+)
+"""Formats whose columns may be named."""
 
-
-def _table(lines: list[tuple[int, str]]) -> Look | None:
-    sample = [line for _, line in lines[:20]]
-    for delimiter in ("\t", ";", "|", ","):
-        counts = {len(row) for row in csv.reader(sample, delimiter=delimiter)}
-        if len(counts) == 1 and (columns := counts.pop()) > 1 and len(sample) > 1:
-            names = next(csv.reader(sample, delimiter=delimiter))
-            listed = ", ".join(f"'{name.strip()[:20]}'" for name in names[:8])
-            return Look(
-                f"a table of {columns} columns ({listed})",
-                "say which column is whose: --columns speaker=NAME,text=NAME",
-                "csv",
-                lines[0][0],
-                "its first row names no speaker and no text",
-            )
-    return None
-
-
-def _prose(lines: list[tuple[int, str]]) -> Look | None:
-    counts = sorted(len(line.split()) for _, line in lines)
-    wrapped = sum(line[-1].isalpha() or line[-1] in ",-" for _, line in lines) > 0.4 * len(lines)
-    if counts[len(counts) // 2] < MANY_WORDS and not (wrapped and counts[len(counts) // 2] >= FEW_WORDS / 2):
-        return None
-    quoted = [number for number, line in lines if QUOTED.search(line)]
-    if not quoted:
-        return Look("prose in which nobody is quoted", "only stories in which people speak can be read")
-    return Look("prose: this looks like a novel", "read it as one: --format prose", "prose", lines[0][0], "it is short")
-
-
-def _plain(lines: list[tuple[int, str]]) -> Look:
-    labelled = {number for number, line in lines if (label := read_label(line)) and looks_like_label(label.name)}
-    number, line = next((item for item in lines if item[0] not in labelled), lines[0])
-    return Look(
-        f"plain text of {len(lines)} lines, {len(labelled)} of which begin with a name and a colon",
-        f"in a script every speech begins with a name and a colon ({EXAMPLE}), in a novel it stands in quotation marks",
-        "transcript",
-        number,
-        f"line {number} does not: '{line[:SHOWN]}'",
-    )
-
-
-def check_speakers(labels: Iterable[str], form: str, source: SourceFile) -> None:
-    """Refuse a reading in which nobody speaks, or only headings seem to."""
-    speakers = list(labels)
-    if not speakers:
-        raise InputError(
-            f"nobody speaks in it, read as {form}: a script has speeches that begin with a name and a colon "
-            f"({EXAMPLE}), a novel quotation marks; --format FORMAT reads it as something else",
-            source.path,
-        )
-    # Other formats mark a speech by more than a colon.
-    if form == TRANSCRIPT and all(_is_heading(label) for label in speakers):
-        raise InputError(
-            f"only headings seem to speak in it, read as {form} ({', '.join(speakers[:5])}): this is no script of that "
-            "form; --format FORMAT reads it as something else",
-            source.path,
-        )
-
-
-def _is_heading(label: str) -> bool:
-    return bool(set(fold(label).split()) & HEADING_LABELS)
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + "."
+FORMATS: tuple[Format, ...] = (
+    Format("card", is_card, "card"),
+    Format("epub", is_epub, "epub"),
+    Format("docx", is_docx, "docx"),
+    PARQUET,
+    Format("TEI drama", is_tei, "tei"),
+    Format("fdx", is_fdx, "fdx"),
+    Format("HPD sessions", is_hpd, "hpd"),
+    Format("HPD relations (XLSX)", is_workbook, "hpd", "RELATIONS"),
+    Format("TVShowGuess scenes", is_tvshowguess, "tvshowguess"),
+    Format("sillytavern", is_sillytavern, "sillytavern"),
+    Format("convokit", is_convokit, "convokit"),
+    Format("sharegpt", is_sharegpt, "conversations", "SHAREGPT"),
+    Format("messages", is_messages, "conversations", "MESSAGES"),
+    SPEECHES,
+    Format("PersonaChat dialogues", is_personachat, "personachat"),
+    Format("fountain", is_fountain, "fountain"),  # before scripts and transcripts: sections and cuts look like theirs
+    Format("subrip", is_subrip, "subtitles", "SUBRIP"),
+    Format("webvtt", is_webvtt, "subtitles", "WEBVTT"),
+    Format("renpy", is_renpy, "renpy"),
+    Format("ink", is_ink, "ink"),
+    Format("markdown", is_markdown, "markdown"),
+    TABLE,
+    Format("script", is_script, "script"),
+    Format("prose", is_prose, "prose.reading"),
+    Format("transcript", is_transcript, "transcript.reading"),  # last: it takes any text in which people speak
+)

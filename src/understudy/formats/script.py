@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import (
@@ -49,13 +48,6 @@ COMMA = re.compile(r"\s*(?<!\\),\s*")
 ESCAPED = re.compile(r"\\(.)")
 
 LONGEST_NUMBER = 9
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    for line in head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
-        if line.strip() and not line.startswith("%"):
-            return HEADING.fullmatch(line.strip()) is not None
-    return False
 
 
 def levels_of(source: SourceFile) -> tuple[str, ...]:
@@ -163,4 +155,4 @@ def _plain(name: str) -> str:
     return ESCAPED.sub(r"\1", name.strip())
 
 
-READER = Reader("script", recognises, events)
+READER = Reader("script", events)

@@ -17,9 +17,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
 from understudy.sources.bounds import check_names
@@ -38,9 +37,10 @@ from understudy.sources.jsonstream import json_lines
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.macros import fill_macros
-from understudy.story.types import Character, Source
+from understudy.story.storyfile import Story
+from understudy.story.types import Character, Scene, Source
 
-__all__ = ["MARK", "READER", "SESSION_GAP_S", "SETTING", "VERBATIM", "parse_date"]
+__all__ = ["MARK", "READER", "SESSION_GAP_S", "SETTING", "VERBATIM", "export_sillytavern", "parse_date"]
 
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"
@@ -51,22 +51,7 @@ PROGRAM = frozenset({"system", "sillytavern system"})
 CLOCK = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})\s*@\s*(\d{1,2})h\s*(\d{1,2})m(?:\s*(\d{1,2})s)?(?:\s*\d+ms)?")
 WORDED = "%B %d, %Y %I:%M%p"
 FIRST_MILLISECONDS = 10**11  # below it a number is seconds, above it milliseconds
-LONGER_THAN_HEAD = re.compile(
-    rb'\s*\{\s*(?:"user_name"\s*:|"chat_metadata"\s*:|"name"\s*:[^\n]{0,300}?"is_user"\s*:\s*(?:true|false))'
-)
 LONGEST_SHOWN = 200
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    """The first row is the metadata of a chat, or a message of one."""
-    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-    if not first.lstrip().startswith(b"{"):
-        return False
-    try:
-        row = json.loads(first)
-    except (ValueError, RecursionError):
-        return LONGER_THAN_HEAD.match(first) is not None
-    return isinstance(row, dict) and (_is_metadata(row) or ("mes" in row and ("is_user" in row or "name" in row)))
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -189,4 +174,64 @@ def _shown(row: Mapping[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
-READER = Reader("sillytavern", recognises, events)
+READER = Reader("sillytavern", events)
+
+
+# Written, a line is a message under its speaker's name, a description a narrator's message. The dates are made up: a
+# minute from message to message and a day from scene to scene, so that each scene is a session. A scene's setting is a
+# narrator's message before it that says so in its `extra`. For a character everybody else is the user. Without one,
+# where only two speak, the one who says less is; with more it is a group chat, in which nobody is.
+
+BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+PAUSE, NIGHT = timedelta(minutes=1), timedelta(days=1)
+NARRATOR = "System"
+
+
+def export_sillytavern(story: Story, stream: IO[str], character: str | None = None, ascii_only: bool = False) -> int:
+    """Returns how many lines were written."""
+    speakers = [member.character.name for member in story.cast() if member.lines]
+    chosen = character or (speakers[0] if len(speakers) == 2 else None)
+    user = next((name for name in speakers if name != chosen), None) if len(speakers) == 2 else None
+    date = BEGINNING
+    names = {"user_name": user or UNUSED, "character_name": chosen or UNUSED}
+    _write({**names, "create_date": _dated(date), "chat_metadata": {}}, stream, ascii_only)
+    count = 0
+    for scene in story.scenes():
+        for message in _messages(scene, chosen, date):
+            _write(message, stream, ascii_only)
+        count += len(scene.lines)
+        date += NIGHT + PAUSE * len(scene.lines)
+    return count
+
+
+def _messages(scene: Scene, character: str | None, date: datetime) -> Iterator[dict[str, Any]]:
+    if scene.setting or not scene.lines:
+        yield _message(NARRATOR, False, date, scene.setting, {"type": "narrator", MARK: SETTING})
+    for line in scene.lines:
+        extra: dict[str, str] = {}
+        if line.speaker is None:
+            extra["type"] = "narrator"
+        if fill_macros(line.text, "?") != line.text:  # said as it stands, not a place for a name
+            extra[MARK] = VERBATIM
+        is_user = character is not None and line.speaker not in (None, character)
+        yield _message(line.speaker or NARRATOR, is_user, date, line.text, extra)
+        date += PAUSE
+
+
+def _message(name: str, is_user: bool, date: datetime, text: str, extra: dict[str, str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "is_user": is_user,
+        "is_system": False,
+        "send_date": _dated(date),
+        "mes": text,
+        "extra": extra,
+    }
+
+
+def _write(row: dict[str, Any], stream: IO[str], ascii_only: bool) -> None:
+    stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
+
+
+def _dated(date: datetime) -> str:
+    return date.isoformat(timespec="milliseconds").replace("+00:00", "Z")

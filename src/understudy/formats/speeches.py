@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from understudy.formats.rows import TableRow, cell_text, row_events
+from understudy.formats.rows import TableRow, row_events
 from understudy.sources.columns import Columns
 from understudy.sources.events import Event, Reader
 from understudy.sources.jsonstream import SURROGATE
@@ -32,32 +31,11 @@ def speeches_reader(named: Columns | None = None) -> Reader:
     def columns_of_keys(keys: tuple[str, ...]) -> Columns:
         return given.completed(keys)
 
-    def recognises(head: bytes, _: Path) -> bool:
-        """The first row is a JSON object with a speaker and words."""
-        row = _first_row(head)
-        if row is None:
-            return False
-        columns = columns_of_keys(tuple(row))
-        if named is not None:
-            return True
-        return columns.speaker is not None and columns.text is not None and cell_text(row[columns.text]) is not None
-
     def events(source: SourceFile) -> Iterator[Event]:
         rows = _rows(source) if named is None else _with_named_keys(source, given)
         yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
 
-    return Reader("speeches", recognises, events)
-
-
-def _first_row(head: bytes) -> dict[str, Any] | None:
-    first = next((line for line in head.splitlines() if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
-    if not first.lstrip().startswith(b"{"):
-        return None
-    try:
-        row = json.loads(first)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
+    return Reader("speeches", events, with_columns=speeches_reader)
 
 
 def _rows(source: SourceFile) -> Iterator[TableRow]:

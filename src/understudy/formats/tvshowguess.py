@@ -24,12 +24,11 @@ from understudy.sources.jsonstream import RecordLocation, json_lines, read_recor
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["READER", "ShowScene", "events", "folder_of", "recognises", "show_scenes"]
+__all__ = ["READER", "ShowScene", "events", "folder_of", "show_scenes"]
 
 FOLDER = "tvshowguess"
 
 LEVELS = ("show", "season", "episode", "scene", "line")
-TELLING = (b'"show"', b'"episode_id"', b'"lines"')
 EPISODE = re.compile(r"(\d{1,4})x(\d{1,4})(?:\s*[/&,+-]\s*(?:\d{1,4}x)?\d{1,4})*", re.IGNORECASE)
 """'09x22/23' is one recording of two episodes, and counts as the first of them."""
 
@@ -75,11 +74,6 @@ def show_scenes(path: Path) -> Iterator[ShowScene]:
     source = SourceFile(path)
     for location, record in json_lines(source):
         yield _scene(source, location, record)
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    first = next((line for line in head.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()), b"")
-    return first.lstrip().startswith(b"{") and all(key in first for key in TELLING)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -170,4 +164,4 @@ def _is_line(item: Any) -> bool:
     return isinstance(item, list) and len(item) == 2 and all(isinstance(part, str) for part in item)
 
 
-READER = Reader("TVShowGuess scenes", recognises, events)
+READER = Reader("TVShowGuess scenes", events)

@@ -18,8 +18,8 @@ from starlette.responses import Response
 
 from understudy import __version__
 from understudy.formats.cards import Card, card_from_text, json_of, png_of, portrait
+from understudy.formats.cards.export import card_at
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
-from understudy.formats.export import card_at
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
 from understudy.server.operations import Call, Operation
 from understudy.server.schemas import FindingDocument, ReplyDocument

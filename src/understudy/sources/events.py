@@ -1,6 +1,6 @@
 """What a reader is, and what it makes of a file: a stream of events, each with the place it was read from.
 
-Each format is a module with one `Reader` at its end. A reader only says what it sees. Numbering lines, merging
+A reader only says what it sees. Numbering lines, merging
 names, working out who was present and writing the story are done once for all formats, in `assembly`.
 
 `units` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from understudy.sources.columns import Columns
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
 from understudy.story.storyfile import CardRecord, Spans
@@ -201,18 +201,18 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A format: its name, how it is told by content, and how a file becomes events.
+    """What reads the files of a format: its name, and how a file becomes events.
 
-    `recognises(head, path)` sees the first 64 KiB; the path may decide only between formats that look the same.
     `events(source)` streams; it raises `source.error(message, line)` on what it cannot read.
     `examples(source)` is there where a format puts questions with right answers.
     `together(sources)` is called before several files of the format are read into one story, where they depend on each
     other. `annotates` names the format whose files this one's are notes on: read with one of them, they add to it.
+    `with_columns(columns)` is there where a file has columns, which somebody may name.
     """
 
     name: str
-    recognises: Callable[[bytes, Path], bool]
     events: Callable[[SourceFile], Iterator[Event]]
     examples: Callable[[SourceFile], Iterator[Example]] | None = None
     together: Callable[[Sequence[SourceFile]], None] | None = None
     annotates: str | None = None
+    with_columns: Callable[[Columns], Reader] | None = None

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.formats.hpd.reading import Session, recognises, sessions
+from understudy.formats.evidence import measure
+from understudy.formats.hpd.reading import Session, sessions
+from understudy.formats.recognition import is_hpd
 from understudy.sources.source import SourceFile
 from understudy.story.types import Fact, Moment, Relation
 from understudy.story.wording import fact_sentence, tie_sentence
@@ -41,7 +43,7 @@ def parse_given(given: str) -> frozenset[str]:
 
 def hpd_training_file(folder: Path) -> Path | None:
     """The English file of HPD in a folder that has no right replies; None where the folder has no file of HPD."""
-    files = [path for path in sorted(folder.glob("*.json")) if recognises(SourceFile(path).head(), path)]
+    files = [path for path in sorted(folder.glob("*.json")) if is_hpd(measure(SourceFile(path).head(), path))]
     training = (path for path in files if all(_is_learnt_from(session) for session in sessions(SourceFile(path))))
     if (path := next(training, None)) is not None or not files:
         return path

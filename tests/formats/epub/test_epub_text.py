@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from containers import CONTAINER, epub, zipped
-from reading import damage
+from reading import damage, recognises
 from understudy.errors import InputError
 from understudy.formats.epub import READER, epub_text
 from understudy.formats.extracted import ExtractedText
@@ -220,9 +220,9 @@ def test_the_language_is_the_books_where_stories_know_it(book: Book) -> None:
 
 def test_it_is_told_by_content() -> None:
     content = epub({"a.xhtml": "<p>x</p>"})
-    assert READER.recognises(content, Path("x.dat"))
-    assert not READER.recognises(zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), Path("x.epub"))
-    assert READER.recognises(zipped({"META-INF/container.xml": CONTAINER}), Path("x"))
+    assert recognises(READER, content, Path("x.dat"))
+    assert not recognises(READER, zipped({"mimetype": "application/vnd.oasis.opendocument.text"}), Path("x.epub"))
+    assert recognises(READER, zipped({"META-INF/container.xml": CONTAINER}), Path("x"))
 
 
 @settings(suppress_health_check=list(HealthCheck))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.hpd.reading import READER, dialogue_examples, examples
@@ -284,7 +284,7 @@ def test_damage_is_an_error_or_can_be_read(content: bytes) -> None:
 
 def test_the_english_test_sessions() -> None:
     path = folder("hpd") / "en_test_set.part1.json"
-    assert READER.recognises(SourceFile(path).head(), path)
+    assert recognises(READER, SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert len(of_kind(events, SceneStart)) == 75
     assert len(of_kind(events, Speech)) > 450

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
@@ -164,7 +164,7 @@ def test_damage_is_an_error_or_can_be_read(content: bytes) -> None:
 
 def test_the_relations_of_the_first_book() -> None:
     path = folder("hpd") / "book-1_character_relations_new.xlsx"
-    assert READER.recognises(SourceFile(path).head(), path)
+    assert recognises(READER, SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert [heading.numbers for heading in of_kind(events, Heading)] == [(1, chapter) for chapter in range(1, 18)]
     relations = [tie.relation for tie in of_kind(events, RelationEntry)]

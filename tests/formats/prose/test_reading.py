@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from reading import events_of, of_kind
+from reading import events_of, of_kind, recognises
 from understudy.errors import InputError
 from understudy.formats.prose import novel
 from understudy.formats.prose.reading import READER, prose_events
@@ -206,7 +206,7 @@ POEM = "\n".join(
     ],
 )
 def test_only_running_text_is_recognised(text: str, is_prose: bool) -> None:
-    assert READER.recognises(text.encode(), Path("any.txt")) is is_prose
+    assert recognises(READER, text.encode(), Path("any.txt")) is is_prose
 
 
 def test_a_declared_cast_is_the_cast(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.tei.reading import READER
@@ -208,10 +208,10 @@ def test_a_piece_of_endless_text_is_refused() -> None:
 
 def test_a_play_is_told_by_its_root(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("tei") / "any.txt"
-    assert READER.recognises(play(""), path)
-    assert READER.recognises(play("").decode().encode("utf-16"), path)
-    assert not READER.recognises(b"<html><body>TEI</body></html>", path)
-    assert not READER.recognises(b"INES: Look, a <TEI> file.", path)
+    assert recognises(READER, play(""), path)
+    assert recognises(READER, play("").decode().encode("utf-16"), path)
+    assert not recognises(READER, b"<html><body>TEI</body></html>", path)
+    assert not recognises(READER, b"INES: Look, a <TEI> file.", path)
 
 
 WORDS = st.sampled_from(["", " ", "a", "b c ", "\n"])
@@ -242,7 +242,7 @@ def test_damage_is_an_error_or_can_be_read(content: bytes) -> None:
 )
 def test_plays_by_shakespeare(name: str, scenes: int, speeches: int) -> None:
     path = folder("shakespeare") / f"{name}.xml"
-    assert READER.recognises(SourceFile(path).head(), path)
+    assert recognises(READER, SourceFile(path).head(), path)
     events = events_of(READER, path)
     assert of_kind(events, Opening)[0].language == "en"
     assert len(of_kind(events, SceneStart)) == scenes

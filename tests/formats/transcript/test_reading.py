@@ -8,11 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reading import damage, events_of, of_kind, read_bytes, stands
+from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
+from understudy.formats.evidence import measure
 from understudy.formats.transcript import reading as transcript
-from understudy.formats.transcript.reading import READER, episode_numbers, episode_title
+from understudy.formats.transcript.reading import READER, episode_title
 from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
@@ -268,7 +269,7 @@ def test_a_file_larger_than_the_look_ahead_is_read_the_same(monkeypatch: pytest.
 
 @pytest.mark.parametrize("text", [HARBOUR, WRAPPED, PAGE, "CUT TO THE QUAY\nWater.\n"])
 def test_recognises_transcripts(text: str) -> None:
-    assert READER.recognises(text.encode(), Path("any"))
+    assert recognises(READER, text.encode(), Path("any"))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_recognises_transcripts(text: str) -> None:
     ],
 )
 def test_leaves_other_formats_alone(text: str) -> None:
-    assert not READER.recognises(text.encode(), Path("any"))
+    assert not recognises(READER, text.encode(), Path("any"))
 
 
 LABELS = st.sampled_from(["Ann", "BOB", "Cyril (off)", "Ann and Bob", "ALL", "Mrs. Dunn [calling]", "Scene", "Posted"])
@@ -355,36 +356,14 @@ def test_every_real_transcript_is_recognised_and_read_nearly_whole(show: str) ->
     assert files
     units = unread = 0
     for file in files[::9]:
-        assert READER.recognises(SourceFile(file).head(), file)
+        assert recognises(READER, SourceFile(file).head(), file)
         events = events_of(READER, file)
         units += sum(event.units for event in events if not isinstance(event, Opening))
         unread += len(of_kind(events, Unread))
     assert unread < 0.005 * units
 
 
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [
-        ("0101.html", (1, 1)),
-        ("1012.html", (10, 12)),
-        ("0212-0213.html", (2, 12)),
-        ("0423uncut.html", (4, 23)),
-        ("01x01.txt", (1, 1)),
-        ("3x24+25.txt", (3, 24)),
-        ("Harbour S02E11 final.txt", (2, 11)),
-        ("harbour.txt", None),
-    ],
-)
-def test_the_name_says_where(name: str, where: tuple[int, int] | None) -> None:
-    assert episode_numbers(Path(name), b"Ann: One.\n") == where
-
-
-def test_else_the_top_of_the_file_does() -> None:
-    assert episode_numbers(Path("a.txt"), b"Harbour\nSeason 2, Episode 7\n") == (2, 7)
-    assert episode_numbers(Path("a.txt"), b"03x04 - The Oar\nAnn: One.\n") == (3, 4)
-
-
 def test_titles() -> None:
-    assert episode_title(Path("a.html"), b"<html><title>\nThe  Oar &amp; I</title>") == "The Oar & I"
-    assert episode_title(Path("a.txt"), b"x\n03x04 - The Oar\n") == "The Oar"
-    assert episode_title(Path("0304.txt"), b"Ann: One.\n") == "0304"
+    assert episode_title(measure(b"<html><title>\nThe  Oar &amp; I</title>", Path("a.html"))) == "The Oar & I"
+    assert episode_title(measure(b"x\n03x04 - The Oar\n", Path("a.txt"))) == "The Oar"
+    assert episode_title(measure(b"Ann: One.\n", Path("0304.txt"))) == "0304"

@@ -9,7 +9,7 @@ import pytest
 from server.conftest import MakeContext
 from server.openai.test_messages import NEW_CHAT, heard, said, system, user
 from understudy.formats import read
-from understudy.formats.export import card_at
+from understudy.formats.cards.export import card_at
 from understudy.server.openai.copies import Copies, without_card_scene
 from understudy.story.dialogue import Turn, situation_at
 from understudy.story.macros import fill_macros

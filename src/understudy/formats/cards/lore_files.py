@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.cards.charx import ARCHIVES
 from understudy.formats.cards.document import card_of, one_line, whole_characters
-from understudy.formats.cards.file import LARGEST_FILE, parse_card
+from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, parse_card
 from understudy.formats.cards.lorebook import POSITIONS
 from understudy.formats.cards.png import SIGNATURE
 from understudy.story.types import LoreEntry

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.entities import html5
 from html.parser import HTMLParser
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError
@@ -20,7 +19,7 @@ from understudy.formats.epub.package import FRONT_MATTER, BookPackage, ContentsE
 from understudy.formats.extracted import ExtractedText, join_paragraphs, left_out, story_events
 from understudy.formats.prose.novel import read_together
 from understudy.formats.tei.xmlstream import DEEPEST, End, Start, Text, Token, xml_tokens
-from understudy.sources.archive import ArchivePart, SourceArchive, leading_names
+from understudy.sources.archive import ArchivePart, SourceArchive
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.source import SourceFile
 from understudy.sources.vocabulary import words
@@ -28,7 +27,6 @@ from understudy.text import LANGUAGES
 
 __all__ = ["READER", "epub_text"]
 
-MIMETYPE = b"application/epub+zip"
 IMPRINT = re.compile(r"all rights reserved|\bISBN\b|©\s*\d{4}|copyright ©|first published (?:in|by)", re.IGNORECASE)
 MOST_IN_IMPRINT = 4_000  # characters
 FEWEST_LINKS = 3  # in a row: a table of contents
@@ -37,13 +35,6 @@ LONGEST_HEADING = 120
 LONGEST_TITLE = 300
 LARGEST_MARKUP = 64 * 1024 * 1024  # bytes of all documents
 NOT_LETTER = re.compile(r"\W+")
-
-
-def recognises(head: bytes, _: Path) -> bool:
-    """An archive that says it is an EPUB, or has the part that leads to a book's package."""
-    if not head.startswith(b"PK\x03\x04"):
-        return False
-    return MIMETYPE in head[:200] or "META-INF/container.xml" in leading_names(head)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -141,7 +132,7 @@ def together(sources: Sequence[SourceFile]) -> None:
     read_together(sources, lambda source: epub_text(source).parsed())
 
 
-READER = Reader("epub", recognises, events, together=together)
+READER = Reader("epub", events, together=together)
 
 
 # An XHTML document of a book as paragraphs of text, headings marked.

@@ -8,7 +8,7 @@ As a story every session is a scene of its chapter, with the scene's text as its
 order: a first pass notes the location of each, a second reads them in the order of the books. Attributes and relations
 become facts and ties where they change; 'None' and blank are absent. As a benchmark every session with a positive
 response is a question put to Harry. Beyond HPD, an attribute may be a list of texts, each a value of its own: so are
-written what a story has and HPD has not, as secrets and sentences of a profile (`formats.export.hpd`). A positive
+written what a story has and HPD has not, as secrets and sentences of a profile (`formats.hpd.writing`). A positive
 response may be a list too, of all replies that people found right.
 
 A unit is a scene's text, a line of dialogue, or a reply to choose from; the last are questions, not story, and are
@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.formats.hpd.relations import (
@@ -61,7 +60,6 @@ __all__ = [
     "events",
     "examples",
     "question_of",
-    "recognises",
     "session_of",
     "sessions",
     "situation_of",
@@ -192,12 +190,6 @@ def _values(attribute: str, value: Any) -> tuple[str, ...]:
 
 
 LEVELS = ("book", "chapter", "scene", "line")
-TELLING = (b'"position"', b'"dialogue"', b'"speakers"')
-
-
-def recognises(head: bytes, _path: Path) -> bool:
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return start.startswith(b"{") and all(key in head for key in TELLING)
 
 
 def events(source: SourceFile) -> Iterator[Event]:
@@ -373,4 +365,4 @@ def situation_of(source: SourceFile, session: Session, history: tuple[Turn, ...]
     return Situation(persona, session.scene.strip(), faced, tuple(others.values()))
 
 
-READER = Reader("HPD sessions", recognises, events, examples)
+READER = Reader("HPD sessions", events, examples)

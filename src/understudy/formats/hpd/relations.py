@@ -14,7 +14,6 @@ import re
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from understudy.errors import InputError, MissingExtra
@@ -34,7 +33,6 @@ __all__ = [
     "TieHistory",
     "TieStatement",
     "events",
-    "recognises",
     "statements",
     "statements_beside",
 ]
@@ -52,10 +50,6 @@ class _Sheet(NamedTuple):
     title: str
     headers: tuple[str, ...]
     rows: list[tuple[int, tuple[Any, ...]]]
-
-
-def recognises(head: bytes, path: Path) -> bool:
-    return head.startswith(b"PK\x03\x04") and (b"xl/" in head or path.suffix.lower() == ".xlsx")
 
 
 class DatedStatement(NamedTuple):
@@ -226,14 +220,13 @@ def _blank(row: tuple[Any, ...]) -> bool:
     return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row)
 
 
-READER = Reader("HPD relations (XLSX)", recognises, events, annotates="HPD sessions")
+READER = Reader("HPD relations (XLSX)", events, annotates="HPD sessions")
 
 
 # How HPD writes relations, and since when and until when they hold.
 #
 # A row a person, with what that person is to one other (Harry), and four levels:
 #
-#   name | friend | classmate | ... | enemy | Harry's affection to him | Harry's familiarity with him
 #                                           | His affection to Harry   | His familiarity with Harry
 #
 # Kinds are 1 or 0. A blank cell is 0, which is also where every level begins.

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from understudy.formats.tei.divisions import Division, Divisions
 from understudy.formats.tei.metadata import DIVISION, PERSONS, PlayMetadata, identifiers, read_metadata
@@ -30,9 +29,8 @@ from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Source
 
-__all__ = ["READER", "events", "recognises"]
+__all__ = ["READER", "events"]
 
-ROOT = re.compile(r"<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]")
 UNITS = frozenset(
     (
         *(
@@ -290,12 +288,6 @@ class Play:
         return text.lstrip(",; ") if sink.kind == "direction" else text
 
 
-def recognises(head: bytes, _path: Path) -> bool:
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    text = head.decode("utf-16" if wide else "utf-8", "ignore").lstrip("\ufeff \t\r\n")
-    return text.startswith("<") and ROOT.search(text) is not None
-
-
 def events(source: SourceFile) -> Iterator[Event]:
     """The stream of events of one file, after a first pass over it."""
     metadata = read_metadata(SourceFile(source.path))
@@ -319,4 +311,4 @@ def events(source: SourceFile) -> Iterator[Event]:
     yield from play.out
 
 
-READER = Reader("TEI drama", recognises, events)
+READER = Reader("TEI drama", events)

@@ -24,8 +24,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from understudy.errors import InputError, MissingExtra
-from understudy.formats.table import TABLE_SUFFIXES, table_texts
-from understudy.sources.columns import Columns
+from understudy.formats.table import table_texts
+from understudy.sources.columns import TABLE_SUFFIXES, Columns
 from understudy.sources.source import SourceFile
 
 __all__ = ["PIECE_LINES", "STOP", "FilePart", "LineSpan", "is_table", "matching", "parts_of", "pieces", "texts_of"]

@@ -1,4 +1,4 @@
-"""Test questions from any story, made HPD's way, and written in its form (`formats.export.hpd`).
+"""Test questions from any story, made HPD's way, and written in its form (`formats.hpd.writing`).
 
 For each line of a character that answers others, several agents propose ten replies each. The story's own reply is the
 positive one, and at least nine of the proposals are negatives, until people have picked them over: HPD's annotators
@@ -29,7 +29,7 @@ from understudy import __version__
 from understudy.agents.reply_lines import ReplyLine, StoryQuestion, question_at
 from understudy.bench.judged_agents import MissingAnswers
 from understudy.errors import Dead, InputError, StoryError, Unborn
-from understudy.formats.export.hpd import Positions, session_document
+from understudy.formats.hpd.writing import Positions, session_document
 from understudy.papers.hpd.proposals import Proposal, negatives_of, propose, usable_proposals
 from understudy.people.draft import story_fingerprint
 from understudy.progress import Progress, ignore_progress

@@ -17,7 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.formats.hpd.reading import dialogue_examples, examples, recognises
+from understudy.formats.evidence import measure
+from understudy.formats.hpd.reading import dialogue_examples, examples
+from understudy.formats.recognition import is_hpd
 from understudy.papers.hpd.parts import CANDIDATES, parts_of
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example, Situation
@@ -59,7 +61,7 @@ def judged_files(data: Path) -> list[Path]:
 
 def _is_hpd(path: Path) -> bool:
     with path.open("rb") as file:
-        return recognises(file.read(HEAD), path)
+        return is_hpd(measure(file.read(HEAD), path))
 
 
 def _has_replies(path: Path) -> bool:

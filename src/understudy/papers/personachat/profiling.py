@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.formats import reader_of
-from understudy.formats.personachat import READER as PERSONACHAT
+from understudy.formats.evidence import measure
+from understudy.formats.recognition import is_personachat
 from understudy.language.lexical.tokenization import stems
 from understudy.papers.personachat.chairs import chairs_of, training_of
 from understudy.papers.personachat.scorers import Training, resemblance_named
@@ -97,7 +97,7 @@ def profile_of(
 def sentences_in(path: Path) -> list[str]:
     """Profile sentences to choose from: those of PersonaChat dialogues, or the lines of a text file."""
     source = SourceFile(path)
-    if PERSONACHAT.recognises(source.head(), path) and reader_of(source) is PERSONACHAT:
+    if is_personachat(measure(source.head(), path)):
         return [sentence for chair in chairs_of(path) for sentence in chair.profile]
     sentences = [text.strip() for _, text in source.lines() if text.strip()]
     if not sentences:

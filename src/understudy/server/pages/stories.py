@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.formats import READERS
+from understudy.formats import FORMATS
 from understudy.server.context import context_of
 from understudy.server.names import speakers_before, tones
 from understudy.server.pages import page
@@ -122,7 +122,7 @@ async def stories(request: Request, problem: UnderstudyError | None = None) -> R
         deleted=[upload for upload in uploads if upload.state == "deleted"],
         problem=problem,
         megabytes=context.uploads.limits.upload_bytes // MIB,
-        formats=[reader.name for reader in reversed(READERS)],  # those that take most texts first
+        formats=[known.name for known in reversed(FORMATS)],  # those that take most texts first
     )
 
 

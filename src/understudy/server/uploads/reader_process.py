@@ -37,9 +37,11 @@ from shutil import copyfile
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.formats import READERS, read
+from understudy.formats import read
+from understudy.formats.evidence import measure
 from understudy.formats.prose.corrections import QUOTATIONS
 from understudy.formats.prose.corrections_file import DoubtfulQuotations
+from understudy.formats.recognition import recognised
 from understudy.formats.story_folder import CAST, NOTES, scripts_in
 from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
 from understudy.sources.source import HEAD_BYTES
@@ -175,7 +177,7 @@ def is_story_zip(path: Path) -> bool:
     """Whether a file is a zip, but not one that is a document itself: an e-book, an office document, a card."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    if not head.startswith(ZIP_MAGIC) or any(reader.recognises(head, path) for reader in READERS):
+    if not head.startswith(ZIP_MAGIC) or recognised(measure(head, path)) is not None:
         return False
     try:
         with zipfile.ZipFile(path) as archive:

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.formats import reader_named
+from understudy.formats import format_named
 from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
@@ -207,7 +207,7 @@ class UploadService:
     async def retry(self, upload: str, form: str) -> None:
         """Start to read the files of an upload that failed again, as the format named, or as what they look like."""
         try:
-            form = reader_named(form).name if form else ""
+            form = format_named(form).name if form else ""
         except InputError as error:
             raise Refused(str(error), 404) from error
         async with self._lock(upload), self._admission:

@@ -25,7 +25,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.formats import reader_named
+from understudy.formats import format_named
 from understudy.server.problems import Refused
 from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_name
 from understudy.server.uploads.quotations import list_beside
@@ -307,7 +307,7 @@ async def receive(content_type: str, chunks: AsyncIterator[bytes], folder: Path,
     finally:
         form.close()
     chosen = _value_of(form.parts, FORMAT).strip()
-    return ReceivedForm(_received_files(form.parts), reader_named(chosen).name if chosen else "")
+    return ReceivedForm(_received_files(form.parts), format_named(chosen).name if chosen else "")
 
 
 def _received_files(parts: list[_FormPart]) -> list[ReceivedFile]:

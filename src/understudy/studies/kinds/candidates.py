@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.hpd.reading import question_of, recognises, session_of
+from understudy.formats.evidence import measure
+from understudy.formats.hpd.reading import question_of, session_of
+from understudy.formats.recognition import is_hpd
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress
 from understudy.sources.jsonstream import json_members
@@ -98,7 +100,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     if own_reply not in ("shown", "hidden"):
         raise InputError(f'`own_reply` under [material] is \'{own_reply}\': write "shown" or "hidden"')
     with path.open("rb") as file:
-        if not recognises(file.read(HEAD_BYTES), path):
+        if not is_hpd(measure(file.read(HEAD_BYTES), path)):
             raise InputError("is no set of questions: make one with `understudy questions STORY -o FILE`", path)
     source = SourceFile(path)
     members = list(json_members(source))

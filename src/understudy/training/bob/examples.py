@@ -22,7 +22,9 @@ import numpy as np
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
 from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.errors import InputError
-from understudy.formats import hpd
+from understudy.formats.evidence import measure
+from understudy.formats.hpd import dialogue_examples
+from understudy.formats.recognition import is_hpd
 from understudy.language.encoding import Context
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
@@ -114,11 +116,11 @@ def _question_reply(question: ReplyQuestion, condition: str) -> LearntReply:
 
 
 def _session_files(data: Path) -> list[Path]:
-    return [path for path in sorted(data.glob("*.json")) if hpd.READER.recognises(SourceFile(path).head(), path)]
+    return [path for path in sorted(data.glob("*.json")) if is_hpd(measure(SourceFile(path).head(), path))]
 
 
 def _session_replies(paths: Sequence[Path], share: float, seed: int) -> ReplySplit:
-    sessions = [list(examples) for path in paths for examples in _by_session(hpd.dialogue_examples(SourceFile(path)))]
+    sessions = [list(examples) for path in paths for examples in _by_session(dialogue_examples(SourceFile(path)))]
     rng = random.Random(seed)  # noqa: S311 - not for secrets
     held_out = frozenset(rng.sample(range(len(sessions)), round(len(sessions) * share)))
     parts: tuple[list[LearntReply], list[LearntReply]] = ([], [])

@@ -1,0 +1,250 @@
+"""What the first bytes and the name of a file show, by which its format is recognised.
+
+`measure` is called once a file. Each kind of evidence is worked out when a format first asks for it, and then kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from understudy.formats.screenplay import CUE, LONGEST_CUE, SCENE_HEADING, TITLE_KEYS
+from understudy.formats.transcript.headings import is_cut, is_scene_mark
+from understudy.formats.transcript.labels import looks_like_label, read_label
+from understudy.formats.transcript.markup import looks_like_html
+from understudy.sources.archive import leading_names
+from understudy.sources.columns import Columns, TableSample, table_sample
+from understudy.sources.source import HEAD_BYTES
+
+__all__ = ["EPISODE", "TIMES", "Evidence", "ScreenplayMarks", "measure"]
+
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+LINE_END = re.compile(r"\r\n?")
+BLANKS = "\ufeff \t\r\n"
+
+EPISODE = re.compile(r"(?<![a-z0-9])s(\d{1,2})[\s._-]*e(\d{1,3})|(?<!\d)(\d{1,2})x(\d{2,3})", re.IGNORECASE)
+EPISODE_DIGITS = re.compile(r"(\d{1,2})(\d{2})(?=\D|$)")
+EPISODE_WORDS = re.compile(r"season\s+(\d{1,2})\W{1,3}(?:episode|ep\.?)\s+(\d{1,3})", re.IGNORECASE)
+TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
+TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
+"""The times of a subtitle."""
+
+TOP = 3000  # characters in which a file says which episode it is
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The first bytes of a file, and what can be seen in them."""
+
+    head: bytes
+    path: Path
+    _labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.head) < HEAD_BYTES
+
+    @property
+    def is_wide(self) -> bool:
+        """UTF-16 with its mark."""
+        return self.head.startswith(UTF_16_MARKS)
+
+    @property
+    def has_nul(self) -> bool:
+        return not self.is_wide and b"\0" in self.head
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as text with every line end as one character; blank where they are no text."""
+        if self.is_wide:
+            text = self.head[: len(self.head) // 2 * 2].decode("utf-16", "ignore")
+        elif self.head.count(b"\0") * 20 > len(self.head):
+            return ""
+        else:
+            text = self.head.decode("utf-8", "replace")
+        return LINE_END.sub("\n", text.removeprefix("\ufeff"))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines that are not blank, without the blanks around them."""
+        return [bare for line in self.text.split("\n") if (bare := line.strip())]
+
+    @property
+    def first_line(self) -> str:
+        return self.lines[0] if self.lines else ""
+
+    @cached_property
+    def json_text(self) -> str:
+        """The text of a file that may be JSON, in any of its encodings."""
+        return self.head.decode(json.detect_encoding(self.head), "ignore").lstrip(BLANKS)
+
+    @cached_property
+    def first_row(self) -> dict[str, Any] | None:
+        """The object that the first line of JSON lines is."""
+        row = _json_of(self.first_line) if self.first_line.startswith("{") else None
+        return row if isinstance(row, dict) else None
+
+    @cached_property
+    def first_object(self) -> dict[str, Any] | None:
+        """The first object of JSON lines, or of a list, over however many lines it goes."""
+        text = self.text.lstrip(BLANKS).removeprefix("[").lstrip()
+        row = _json_of(text, whole=False) if text.startswith("{") else None
+        return row if isinstance(row, dict) else None
+
+    @cached_property
+    def xml_text(self) -> str:
+        """The text of a file that begins with a tag; blank for others."""
+        text = self.text.lstrip(BLANKS)
+        return text if text.startswith("<") else ""
+
+    @cached_property
+    def is_html(self) -> bool:
+        return looks_like_html(self.text)
+
+    @cached_property
+    def archive_names(self) -> tuple[str, ...]:
+        """The names of the parts with which a zip archive begins."""
+        return tuple(leading_names(self.head))
+
+    @cached_property
+    def table(self) -> TableSample | None:
+        """The rows of cells that the lines are."""
+        return table_sample(self.head, Columns())
+
+    @cached_property
+    def screenplay(self) -> ScreenplayMarks:
+        return _screenplay_marks(self.text)
+
+    @cached_property
+    def episode(self) -> tuple[int, int] | None:
+        """(season, episode), where the name or the top of the file says."""
+        return _episode_in_name(self.path.stem) or _first_episode(self.text[:TOP], EPISODE, EPISODE_WORDS)
+
+    def label(self, line: str) -> str:
+        """The speaker before a colon, by whose name a line seems to begin; blank where it begins otherwise."""
+        if line not in self._labels:
+            label = read_label(line)
+            self._labels[line] = label.name if label is not None and looks_like_label(label.name) else ""
+        return self._labels[line]
+
+    def labelled(self, lines: Iterable[str]) -> int:
+        """How many lines begin with a speaker."""
+        return sum(self.label(line) != "" for line in lines)
+
+    def has_scene_marks(self, most_lines: int) -> bool:
+        return any(is_scene_mark(line) or is_cut(line) for line in self.lines[:most_lines])
+
+
+def measure(head: bytes, path: Path) -> Evidence:
+    """The evidence of a file by its first `HEAD_BYTES`; the name decides only between formats that look the same."""
+    return Evidence(head, path)
+
+
+def _episode_in_name(name: str) -> tuple[int, int] | None:
+    """(season, episode) in the name of a file."""
+    if (numbers := _first_episode(name, EPISODE)) is not None:
+        return numbers
+    match = EPISODE_DIGITS.match(name)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _first_episode(text: str, *patterns: re.Pattern[str]) -> tuple[int, int] | None:
+    match = next((match for pattern in patterns if (match := pattern.search(text))), None)
+    if match is None:
+        return None
+    season, episode = (int(group) for group in match.groups() if group)
+    return season, episode
+
+
+def _json_of(text: str, whole: bool = True) -> Any:
+    try:
+        return json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+# How screenplays show in plain text: names in capitals on lines of their own with what is said below, where a
+# transcript has `Name: text` and prose has neither. Scene headings and a title page count with them.
+
+MOST_LINES = 1000
+LABEL = re.compile(r"[^\W\d_][^:：\n]{0,40}[:：]\s*\S")
+BONEYARD = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+NOTE_LINE = re.compile(r"^[ \t]*\[\[[^\[\]]*\]\][ \t]*\n", re.MULTILINE)
+NOTE = re.compile(r"\[\[[^\[\]]*\]\]")
+ENTRY = re.compile(r"([^\W\d_][\w /-]{0,40}?)\s*:\s*(.*)")
+INDENTED = re.compile(r"\t| {2,}\S| {3,}")
+SCENE_NUMBER = re.compile(r"(?<!\S)#([\w.-]+)#\s*$")
+FORCED_HEADING = re.compile(r"\.[^.\s]")
+MARKED = re.compile(r"[>~]|#{1,6}(?:\s+\S|[^#\s\d])|.*TO:$")  # transitions, lyrics, sections
+SYNOPSIS = "="
+
+
+class ScreenplayMarks(NamedTuple):
+    """How many lines of a text are what."""
+
+    title_entries: int = 0
+    headings: int = 0
+    """`INT. KITCHEN`"""
+    forced_headings: int = 0
+    """`.KITCHEN`"""
+    numbered_headings: int = 0
+    cues: int = 0
+    forced_cues: int = 0
+    """`@Odile`"""
+    spoken: int = 0
+    """Cues, and what stands under them."""
+    others: int = 0
+    """Other lines with marks of Fountain."""
+    labels: int = 0
+    lines: int = 0
+
+
+def _screenplay_marks(text: str) -> ScreenplayMarks:
+    counts = dict.fromkeys(ScreenplayMarks._fields, 0)
+    rows = NOTE.sub("", NOTE_LINE.sub("", BONEYARD.sub("", text))).split("\n")[:MOST_LINES]
+    in_title_page, in_dialogue, after_blank, at_start = False, False, True, True
+    for row, below in zip(rows, [*(row.strip() for row in rows[1:]), ""]):
+        line = row.strip()
+        if not line:
+            in_dialogue = in_dialogue and len(row) >= 2 and bool(below)
+            in_title_page, after_blank = False, True
+            continue
+        counts["lines"] += 1
+        if at_start or in_title_page:
+            entry = ENTRY.fullmatch(line)
+            indented = INDENTED.match(row) is not None
+            known = entry is not None and (in_title_page or entry[1].casefold() in TITLE_KEYS)
+            at_start, in_title_page = False, (in_title_page if indented else known)
+            counts["title_entries"] += in_title_page and not indented
+            if in_title_page:
+                continue
+        begins, after_blank = after_blank, False
+        if in_dialogue:
+            counts["spoken"] += 1
+            counts["labels"] += LABEL.match(line) is not None
+        elif begins and (SCENE_HEADING.match(line) or FORCED_HEADING.match(line)):
+            counts["headings" if line[0] != "." else "forced_headings"] += 1
+            counts["numbered_headings"] += SCENE_NUMBER.search(line) is not None
+            after_blank = True
+        elif MARKED.match(line) or line[0] == SYNOPSIS:
+            counts["others"] += line[0] != SYNOPSIS
+            after_blank = True
+        elif begins and below and len(line) <= LONGEST_CUE and (kind := _cue_kind(line)):
+            counts[kind] += 1
+            counts["spoken"] += 1
+            in_dialogue = True
+        else:
+            counts["labels"] += LABEL.match(line) is not None
+    return ScreenplayMarks(**counts)
+
+
+def _cue_kind(line: str) -> str | None:
+    if line[0] == "@" and len(line) > 1:
+        return "forced_cues"
+    cue = CUE.fullmatch(line)
+    return "cues" if cue and cue[1].isupper() and cue[1][-1] not in ".:;,!?" else None

@@ -1,0 +1,242 @@
+"""A whole story as files: a story folder, or a table with one row a line.
+
+The folder has scripts and a cast.toml that the `script` reader reads back as the same story; the table is JSON lines or
+Parquet. Other formats are written by the modules that read them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from understudy.errors import InputError, MissingExtra
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import FOUND
+from understudy.story.storyfile.toml_tables import toml_value
+from understudy.story.types import Moment, Scene, Schema
+
+__all__ = [
+    "Addressees",
+    "check_speech",
+    "escaped",
+    "export_folder",
+    "export_jsonl",
+    "export_parquet",
+    "new_folder",
+    "rows_of",
+]
+
+CAST_FILE = "cast.toml"
+KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
+SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)
+
+
+def export_folder(story: Story, folder: Path) -> int:
+    """Scripts and a cast.toml that read back as the same story; returns how many lines were written.
+
+    What was found in the text goes with them in a found.toml: it is not what an author wrote.
+    """
+    if story.count()[0] == 0:
+        raise InputError(f"'{story.title}' has no scenes, so there is no script to write", folder)
+    with new_folder(folder) as partial:
+        count = _write_scripts(story, partial)
+        (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
+        if story.found_file is not None and story.found_file.exists():
+            (partial / FOUND).write_bytes(story.found_file.read_bytes())
+    return count
+
+
+def _write_scripts(story: Story, folder: Path) -> int:
+    titles = {moment.numbers: title for moment, title in story.headings()}
+    outer = len(story.levels) - 2
+    count = 0
+    last: tuple[int, ...] = ()
+    stream: IO[str] | None = None
+    try:
+        for scene in story.scenes():
+            position = scene.moment.numbers
+            if stream is None or (outer and position[0] != last[0]):
+                if stream is not None:
+                    stream.close()
+                name = f"{story.levels[0]}-{position[0]}.txt" if outer else "script.txt"
+                stream, last = (folder / name).open("w", encoding="utf-8"), ()
+            for depth in range(1, outer + 1):
+                if position[:depth] != last[:depth]:
+                    stream.write(
+                        _heading(depth, story.levels[depth - 1], position[depth - 1], titles.get(position[:depth], ""))
+                    )
+            _write_scene(story, scene, stream.write)
+            count += len(scene.lines)
+            last = position
+    finally:
+        if stream is not None:
+            stream.close()
+    return count
+
+
+def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> None:
+    """A scene with who comes and goes noted exactly, so that reading it back need not infer it from directions."""
+    position = scene.moment.numbers
+    write(_heading(len(position), story.levels[len(position) - 1], position[-1], scene.setting))
+    intervals = story.presence_intervals(scene.moment)
+    coming: dict[int, list[str]] = {}
+    going: dict[int, list[str]] = {}
+    for name, first, last in intervals:
+        coming.setdefault(first, []).append(name)
+        if last < len(scene.lines):
+            going.setdefault(last, []).append(name)
+    write(f"Present exactly: {_listed(coming.get(1, []))}".rstrip() + "\n\n")
+    for number, line in enumerate(scene.lines, 1):
+        if number > 1 and number in coming:
+            write(f"+ {_listed(coming[number])}\n")
+        write(f"[{line.text}]\n" if line.speaker is None else f"{escaped(line.speaker)}: {line.text}\n")
+        if number in going:
+            write(f"- {_listed(going[number])}\n")
+    write("\n")
+
+
+def _heading(depth: int, level: str, number: int, title: str) -> str:
+    return f"{'#' * depth} {level} {number}{': ' + title if title else ''}\n"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(escaped(name) for name in names)
+
+
+def escaped(name: str) -> str:
+    """A name as it can stand in a script: characters and words that mean something there get a backslash."""
+    plain = SPECIAL.sub(lambda match: "\\" + match[0], name)
+    return "\\" + plain if KEYWORD.match(plain) else plain
+
+
+def _cast_lines(story: Story) -> Iterator[str]:
+    default = Schema()
+    yield f"title = {toml_value(story.title)}"
+    yield f"language = {toml_value(story.language)}"
+    yield f"levels = {toml_value(list(story.levels))}"
+    more = {
+        "attributes": [name for name in story.schema.attributes if name not in default.attributes],
+        "kinds": [name for name in story.schema.kinds if name not in default.kinds],
+    }
+    if any(more.values()):
+        yield "\n[schema]"
+        yield from (f"{key} = {toml_value(names)}" for key, names in more.items() if names)
+    for member in story.cast():
+        yield from _table(
+            "character",
+            name=member.character.name,
+            aliases=list(member.character.aliases) or None,
+            profile=list(member.character.profile) or None,
+        )
+    for fact in story.annotated_facts():
+        yield from _table(
+            "fact",
+            who=fact.who,
+            attribute=fact.attribute,
+            value=list(fact.values),
+            **{"from": fact.since},
+            until=fact.until,
+            known_to=None if fact.known_to is None else list(fact.known_to),
+        )
+    for tie in story.annotated_relations():
+        level = {"kind": tie.kind} if tie.level is None else {tie.kind: tie.level}
+        yield from _table(
+            "relation", of=tie.of, to=tie.to, **level, term=tie.term or None, **{"from": tie.since}, until=tie.until
+        )
+
+
+def _table(name: str, /, **entries: object) -> Iterator[str]:
+    yield f"\n[[{name}]]"
+    for key, value in entries.items():
+        if value is not None:
+            yield f"{key} = {toml_value(value.dotted if isinstance(value, Moment) else value)}"
+
+
+BATCH_ROWS = 20_000
+DIGITS = 3  # of probabilities
+
+
+Addressees = Callable[[Scene], Sequence[Mapping[str, float]]]
+"""From a scene to the probability, for each of its lines, that it is said to each person present."""
+
+
+def rows_of(story: Story, addressees: Addressees | None = None) -> Iterator[dict[str, Any]]:
+    """One row a line, in story order; with `addressees`, whom each is said to."""
+    for scene in story.scenes():
+        found = None if addressees is None else addressees(scene)
+        for index, line in enumerate(scene.lines):
+            row: dict[str, Any] = {
+                "moment": line.moment.dotted,
+                "scene": scene.moment.dotted,
+                "speaker": line.speaker,
+                "text": line.text,
+                "source": str(line.source),
+            }
+            if found is not None:
+                row["to"] = {who: round(p, DIGITS) for who, p in found[index].items() if round(p, DIGITS) > 0}
+            yield row
+
+
+def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False, addressees: Addressees | None = None) -> int:
+    """`{moment, scene, speaker, text, source}`, one object a line, and `to` with `addressees`; returns how many."""
+    count = 0
+    for row in rows_of(story, addressees):
+        stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
+        count += 1
+    return count
+
+
+def export_parquet(story: Story, path: Path) -> int:
+    """The same columns as the JSON lines, in row groups, so that memory stays small."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra("writing Parquet", "parquet") from error
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in ("moment", "scene", "speaker", "text", "source")])
+    partial = path.with_name(f".{path.name}.partial")
+    count = 0
+    try:
+        with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
+            batch: list[dict[str, Any]] = []
+            for row in rows_of(story):
+                batch.append(row)
+                count += 1
+                if len(batch) == BATCH_ROWS:
+                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+                    batch.clear()
+            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder to fill: renamed to `folder`, which must not be there or be empty, unless an error ends it."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError("is there already and not an empty folder: name a new one", folder)
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        if folder.exists():
+            folder.rmdir()
+        os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_speech(story: Story) -> None:
+    """Refuse a story in which nobody speaks: what would be written could not be read back."""
+    if story.count()[0] == 0:
+        raise InputError(f"'{story.title}' has no scenes, so there is no dialogue to write")
+    if not any(line.speaker is not None for scene in story.scenes() for line in scene.lines):
+        raise InputError(f"nobody speaks in '{story.title}', so there is no dialogue to write: use --format folder")

@@ -1,5 +1,0 @@
-"""Dialogues in Markdown."""
-
-from understudy.formats.markdown.reading import READER
-
-__all__ = ["READER"]

@@ -1,0 +1,85 @@
+"""How many modules one has to open to follow what is done every day: no more than `budget.toml` says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+BUDGET: dict[str, int] = tomllib.loads(Path(__file__).with_name("budget.toml").read_text(encoding="utf-8"))["paths"]
+
+COUNTING = """
+import sys
+from inspect import CO_OPTIMIZED
+from pathlib import Path
+
+import understudy.formats
+
+PACKAGE = str(Path(understudy.formats.__file__).parents[1])
+called = set()
+
+
+def is_imported(frame):  # called by the body of a module: that of a class, of a comprehension there
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(PACKAGE):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def note_call(frame, event, _):
+    code = frame.f_code
+    if event == "call" and code.co_flags & CO_OPTIMIZED and code.co_filename.startswith(PACKAGE):
+        if code.co_filename not in called and not is_imported(frame):
+            called.add(code.co_filename)
+
+
+sys.setprofile(note_call)
+understudy.formats.read(Path(sys.argv[1]))
+sys.setprofile(None)
+print("\\n".join(sorted(called)))
+"""
+
+TRANSCRIPT = """Ann: Is the tide out?
+Bob: Since noon.
+Ann: Then we can walk.
+Bob: Not in those shoes.
+[Ann leaves.]
+Bob: She never listens.
+Carl: Who does?
+Bob: You do, Carl.
+Carl: I only wait.
+Bob: It comes to the same.
+"""
+
+
+def test_reading_a_transcript_goes_through_few_modules(tmp_path: Path) -> None:
+    path = tmp_path / "quay.txt"
+    path.write_text(TRANSCRIPT, encoding="utf-8")
+    run = [sys.executable, "-c", COUNTING, str(path)]
+    modules = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert any(module.endswith("transcript/line_parser.py") for module in modules)
+    assert len(modules) <= BUDGET["read_transcript"], "more modules than tests/budget.toml allows:\n" + "\n".join(
+        modules
+    )
+
+
+def test_no_reader_is_imported_before_a_file_is_of_its_format() -> None:
+    code = "import sys, understudy.formats; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    readers = (
+        "card",
+        "convokit",
+        "docx",
+        "epub",
+        "fdx",
+        "fountain",
+        "hpd",
+        "ink",
+        "messages",
+        "parquet",
+        "renpy",
+        "tei",
+    )
+    assert [name for name in readers if f"understudy.formats.{name}" in loaded] == []
