@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import story_folder
 from understudy.formats.assembly import Assembly, FilesCountAlike
-from understudy.formats.casttoml import read_cast
 from understudy.formats.evidence import measure
 from understudy.formats.probes import Probe, read_probes
 from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
+from understudy.formats.story_folder import read_cast
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress

@@ -12,10 +12,10 @@ from itertools import chain, islice
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
-from understudy.formats.casttoml import CastFile
-from understudy.sources.bounds import BoundedEvents
+from understudy.formats.story_folder import CastFile
 from understudy.sources.directions import EVERYBODY
 from understudy.sources.events import (
+    BoundedEvents,
     CardSource,
     CastEntry,
     Description,
@@ -30,9 +30,8 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
-from understudy.sources.names import CastList, fold
+from understudy.sources.names import CastList, fold, words
 from understudy.sources.source import SourceFile
-from understudy.sources.vocabulary import words
 from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.text import guess_language

@@ -27,7 +27,6 @@ from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_c
 from understudy.formats.cards.lore_files import read_book
 from understudy.formats.cards.lorebook import unsupported_patterns
 from understudy.formats.cards.profiles import CardProfile, parse_profile
-from understudy.sources.bounds import check_names
 from understudy.sources.events import (
     CardSource,
     CastEntry,
@@ -39,6 +38,7 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
     Unread,
+    check_names,
 )
 from understudy.sources.source import SourceFile
 from understudy.story.macros import fill_macros

@@ -30,8 +30,8 @@ from typing import IO, Any, NamedTuple
 from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
-from understudy.formats.extracted import ExtractedText
-from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
+from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
+from understudy.formats.prose.reading import ExtractedText
 from understudy.novels.parsing import parse_prose
 from understudy.sources.events import (
     CastEntry,

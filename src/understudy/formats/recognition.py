@@ -413,7 +413,7 @@ def _is_json(first: str, text: str) -> bool:
 
 TABLES = PARQUET, SPEECHES, TABLE = (
     Format("parquet", is_parquet, "parquet"),
-    Format("speeches", is_speeches, "speeches"),
+    Format("speeches", is_speeches, "table", "SPEECHES"),
     Format("csv", is_table, "table"),
 )
 """Formats whose columns may be named."""

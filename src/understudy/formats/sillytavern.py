@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
-from understudy.sources.bounds import check_names
 from understudy.sources.events import (
     CastEntry,
     Description,
@@ -32,6 +31,7 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
     Unread,
+    check_names,
 )
 from understudy.sources.jsonstream import json_lines
 from understudy.sources.names import is_group

@@ -7,17 +7,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.novels.lexicon import lexicon_of
 from understudy.novels.paragraphs import is_scene_break
-from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span
+from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span, joined
 from understudy.novels.speech import is_thought
 from understudy.sources.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["Narrator"]
+__all__ = ["Narrator", "narration_text", "spoken_text", "unattributed_text"]
 
 SHOWN = 200  # characters of what is not read
 
@@ -256,3 +255,27 @@ def _company_changes(people: Sequence[set[str | None]], index: int) -> bool:
     before = set[str | None]().union(*people[max(index - COMPANY, 0) : index])
     after = set[str | None]().union(*people[index : index + COMPANY])
     return bool(before and after) and len(before & after) < 2
+
+
+# The text of a line of running text, from the spans at which it stands: on one line, without the marks of italics.
+
+
+EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
+
+
+def spoken_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """What somebody says."""
+    return _plain(joined(text, spans))
+
+
+def unattributed_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """What somebody says whom nobody could name: it is told, in marks."""
+    return f"“{spoken_text(text, spans)}”"
+
+
+def narration_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    return _plain(" ".join(" ".join(text[start:end].split()) for start, end in spans))
+
+
+def _plain(text: str) -> str:
+    return EMPHASIS.sub(r"\1", text)

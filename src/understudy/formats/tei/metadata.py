@@ -13,11 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from understudy.formats.tei.cast_list import CastItem
-from understudy.formats.tei.people import SEXES, StatedPeople, StatedRelation
-from understudy.formats.tei.xmlstream import End, Start, Text, xml_tokens
+from understudy.formats.tei.people import SEXES, CastItem, StatedPeople, StatedRelation
 from understudy.sources.names import display_name, fold, is_group, unambiguous_aliases
 from understudy.sources.source import SourceFile
+from understudy.sources.xmlstream import End, Start, Text, xml_tokens
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 

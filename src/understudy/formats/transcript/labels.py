@@ -24,8 +24,7 @@ from understudy.formats.transcript.headings import (
 )
 from understudy.formats.transcript.markup import TextLine
 from understudy.sources.directions import BRACKETED, OPENERS
-from understudy.sources.names import fold, is_group
-from understudy.sources.vocabulary import SENTENCE_OPENERS, STARTERS, words
+from understudy.sources.names import SENTENCE_OPENERS, STARTERS, fold, is_group, words
 
 __all__ = [
     "FREQUENT",
