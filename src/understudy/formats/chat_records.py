@@ -36,7 +36,6 @@ __all__ = [
     "ChatRecord",
     "JudgedChat",
     "PersonaRecord",
-    "parse_profile",
     "read_chats",
     "read_judged_chats",
     "read_persona_records",

@@ -33,7 +33,7 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Character
 
-__all__ = ["DESCRIPTION", "MARK", "READER", "export_convokit", "utterances_in"]
+__all__ = ["READER", "export_convokit", "utterances_in"]
 
 UTTERANCES = ("utterances.jsonl", "utterances.json")
 SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json",)

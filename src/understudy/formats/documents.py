@@ -16,10 +16,8 @@ from understudy.story.wording import tie_sentence
 __all__ = [
     "cast_document",
     "file_parts",
-    "finding_document",
     "found_sentences",
     "line_document",
-    "other_document",
     "persona_document",
     "reading_document",
     "reply_document",

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from understudy.sources.archive import ArchivePart, SourceArchive
 from understudy.sources.xmlstream import End, Start, Text, Token, xml_tokens
 
-__all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "SpineItem", "element_types", "read_package"]
+__all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "element_types", "read_package"]
 
 CONTAINER, ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")

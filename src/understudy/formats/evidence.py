@@ -21,7 +21,7 @@ from understudy.sources.archive import leading_names
 from understudy.sources.columns import Columns, TableSample, table_sample
 from understudy.sources.source import HEAD_BYTES
 
-__all__ = ["EPISODE", "TIMES", "Evidence", "ScreenplayMarks", "measure"]
+__all__ = ["EPISODE", "TIMES", "Evidence", "measure"]
 
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 LINE_END = re.compile(r"\r\n?")

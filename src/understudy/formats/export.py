@@ -21,16 +21,7 @@ from understudy.story.storyfile.found import FOUND
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Moment, Scene, Schema
 
-__all__ = [
-    "Addressees",
-    "check_speech",
-    "escaped",
-    "export_folder",
-    "export_jsonl",
-    "export_parquet",
-    "new_folder",
-    "rows_of",
-]
+__all__ = ["Addressees", "check_speech", "escaped", "export_folder", "export_jsonl", "export_parquet", "new_folder"]
 
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)

@@ -28,7 +28,7 @@ from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
 from understudy.sources.xmlstream import End, Start, xml_tokens
 
-__all__ = ["READER", "events", "fdx_elements"]
+__all__ = ["READER"]
 
 KINDS: Mapping[str, ElementKind] = {
     "Scene Heading": "heading",

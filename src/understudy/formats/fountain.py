@@ -49,7 +49,6 @@ __all__ = [
     "SYNOPSIS",
     "ScriptLine",
     "UnclosedBoneyard",
-    "events",
     "export_fountain",
     "fountain_elements",
     "plain",

@@ -20,7 +20,7 @@ from understudy.sources.source import LONGEST_LINE, SourceFile
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["READER", "parquet_reader"]
+__all__ = ["READER"]
 
 MAGIC = b"PAR1"
 MOMENTS = ("moment", "scene")  # columns by which exported rows are dated

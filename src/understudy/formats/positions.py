@@ -49,15 +49,7 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
 
-__all__ = [
-    "VERSION",
-    "PositionedFile",
-    "digest_of",
-    "export_positions",
-    "is_positions",
-    "positioned_files",
-    "text_of",
-]
+__all__ = ["digest_of", "export_positions", "is_positions", "positioned_files"]
 
 VERSION = 1
 MARK = b'{"positions":'

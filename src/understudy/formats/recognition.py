@@ -20,19 +20,7 @@ from understudy.novels.paragraphs import Block, paragraphs_of, rows_of
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 
-__all__ = [
-    "FORMATS",
-    "TABLES",
-    "Format",
-    "is_card",
-    "is_docx",
-    "is_epub",
-    "is_hpd",
-    "is_personachat",
-    "is_workbook",
-    "recognised",
-    "recognised_table",
-]
+__all__ = ["FORMATS", "TABLES", "Format", "is_hpd", "is_personachat", "recognised", "recognised_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,10 +411,10 @@ FORMATS: tuple[Format, ...] = (
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,
-    Format("TEI drama", is_tei, "tei"),
+    Format("TEI drama", is_tei, "tei.reading"),
     Format("fdx", is_fdx, "fdx"),
-    Format("HPD sessions", is_hpd, "hpd"),
-    Format("HPD relations (XLSX)", is_workbook, "hpd", "RELATIONS"),
+    Format("HPD sessions", is_hpd, "hpd.reading"),
+    Format("HPD relations (XLSX)", is_workbook, "hpd.relations"),
     Format("TVShowGuess scenes", is_tvshowguess, "tvshowguess"),
     Format("sillytavern", is_sillytavern, "sillytavern"),
     Format("convokit", is_convokit, "convokit"),

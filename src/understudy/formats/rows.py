@@ -34,7 +34,7 @@ from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Source
 
-__all__ = ["TableRow", "as_number", "cell_text", "row_events"]
+__all__ = ["TableRow", "row_events"]
 
 NOBODY = frozenset(("", "background", "none", "null", "nan", "narrator:"))
 LOOK_AHEAD = 100  # rows by which it is told how a table counts time

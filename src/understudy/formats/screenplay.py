@@ -30,11 +30,8 @@ __all__ = [
     "SPOKEN",
     "ElementKind",
     "ScreenplayElement",
-    "ScreenplayOutline",
-    "numbered_section",
     "outline_of",
     "screenplay_events",
-    "setting_and_number",
 ]
 
 ElementKind: TypeAlias = Literal[

@@ -40,7 +40,7 @@ from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Scene, Source
 
-__all__ = ["MARK", "READER", "SESSION_GAP_S", "SETTING", "VERBATIM", "export_sillytavern", "parse_date"]
+__all__ = ["READER", "export_sillytavern", "parse_date"]
 
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"

@@ -25,7 +25,7 @@ from understudy.sources.events import Event, Heading, Reader, Unread
 from understudy.sources.jsonstream import SURROGATE
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER", "SPEECHES", "speeches_reader", "table_reader", "table_texts"]
+__all__ = ["READER", "SPEECHES", "table_reader", "table_texts"]
 
 MOST_NAMES = 40  # listed in an error
 LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take in the rest of the file

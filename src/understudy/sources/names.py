@@ -21,15 +21,9 @@ from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 
 __all__ = [
-    "ARTICLES",
-    "GROUPS",
-    "ROLES",
     "SENTENCE_OPENERS",
     "STARTERS",
-    "SUFFIXES",
-    "TITLES",
     "CastList",
-    "ResolvedCast",
     "display_name",
     "fold",
     "is_group",

@@ -32,9 +32,7 @@ from understudy.story.macros import fill_macros
 from understudy.story.types import LoreEntry
 
 __all__ = [
-    "MAX_PATTERN",
     "POSITIONS",
-    "Regex",
     "Unsupported",
     "active_entries",
     "compile_regex",

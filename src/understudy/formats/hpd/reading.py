@@ -57,7 +57,6 @@ __all__ = [
     "READER",
     "Session",
     "dialogue_examples",
-    "events",
     "examples",
     "question_of",
     "session_of",

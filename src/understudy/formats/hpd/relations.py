@@ -32,7 +32,6 @@ __all__ = [
     "LocatedErrors",
     "TieHistory",
     "TieStatement",
-    "events",
     "statements",
     "statements_beside",
 ]

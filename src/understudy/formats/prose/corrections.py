@@ -45,10 +45,8 @@ from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quote
 from understudy.story.types import Character
 
 __all__ = [
-    "LONGEST_QUOTE",
     "QUOTATIONS",
     "Corrections",
-    "QuotationContext",
     "QuotationEntry",
     "SpeakerDecision",
     "SpeakerProposal",

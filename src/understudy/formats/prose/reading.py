@@ -34,14 +34,10 @@ from understudy.sources.source import HEAD_BYTES, NovelSource, Progress, SourceF
 from understudy.story.types import Character
 
 __all__ = [
-    "ATTRIBUTED",
     "READER",
     "ExtractedText",
-    "Novel",
-    "NovelSpeakers",
     "TextSource",
     "align_levels",
-    "events",
     "join_paragraphs",
     "join_prose",
     "left_out",

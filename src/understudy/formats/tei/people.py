@@ -24,18 +24,7 @@ from understudy.sources.names import fold
 from understudy.story.tie_terms import gender_of, plain_term, terms
 from understudy.story.types import Fact, Moment, Relation, Source
 
-__all__ = [
-    "CAST_LIST",
-    "OF_SEX",
-    "SEXES",
-    "CastItem",
-    "ListedTie",
-    "PersonNames",
-    "StatedPeople",
-    "StatedRelation",
-    "facts_and_ties",
-    "listed_ties",
-]
+__all__ = ["SEXES", "CastItem", "StatedPeople", "StatedRelation", "facts_and_ties"]
 
 CAST_LIST = "cast list"
 """The attribute that is what the cast list says of somebody."""

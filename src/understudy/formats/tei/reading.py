@@ -39,7 +39,7 @@ from understudy.sources.source import SourceFile
 from understudy.sources.xmlstream import End, Start, xml_tokens
 from understudy.story.types import Character, Moment, Source
 
-__all__ = ["READER", "Division", "Divisions", "events"]
+__all__ = ["READER"]
 
 UNITS = frozenset(
     (

@@ -30,7 +30,6 @@ __all__ = [
     "FREQUENT",
     "INNER_LABEL",
     "KNOWN",
-    "PLAIN",
     "Label",
     "TranscriptStatistics",
     "collect_statistics",
