@@ -193,7 +193,7 @@ def embedded(name: str) -> Path | None:
 
 
 def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
-    """Where what is found in a story that is read into memory lies; there is no such place for several files."""
+    """The file of findings of a story that is read into memory; None for several files."""
     inputs = [what] if isinstance(what, str | Path) else list(what)
     if len(inputs) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
+"""Reader of character cards, as tiny stories: a character with a profile, a scene for every greeting and example talk.
 
 What is counted are a card's fields and the entries of its lorebook, those that are not empty, and the assets of a
 CHARX file. Name, description and scenario become the cast and the settings, greetings and examples become lines,
@@ -181,8 +181,13 @@ class _CardStory:
         for profile in self.profiles.values():
             for trait in profile.traits:
                 listed.setdefault((trait.who, trait.attribute), {}).update(dict.fromkeys(trait.values))
-        told = [self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()]
-        return (*told, *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)))
+        listed_sentences = [
+            self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()
+        ]
+        return (
+            *listed_sentences,
+            *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)),
+        )
 
     def _is_own(self, label: str) -> bool:
         return self.names.speaker(label) == self.names.name

@@ -55,7 +55,7 @@ class ChatLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """One chat; everything with a place for each side has side 0 first."""
+    """One chat; what is there for each side has side 0 first."""
 
     id: str
     speakers: tuple[str, str]

@@ -40,7 +40,7 @@ SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json"
 CORPUS = "corpus.json"
 BESIDE = (*SPEAKERS, *CONVERSATIONS, CORPUS, "index.json")
 MARK, DESCRIPTION = "understudy", "description"
-"""The key in an utterance's meta by which an export says that nobody speaks."""
+"""The key in an utterance's meta by which an export marks a description."""
 
 NAMES = ("name", "character_name", "display_name", "full_name", "username")
 SETTINGS = ("setting", "title", "topic", "movie_name")

@@ -81,7 +81,7 @@ def file_parts(story: Story) -> dict[str, Moment]:
 
 
 def _speakers_document(story: Story) -> Document:
-    """How many lines have a speaker whom the source names, and how surely the others' speakers are known."""
+    """How many lines have a speaker that the source names, and how surely the others' speakers are known."""
     attributed = story.attributed_lines()
     return {
         "named": story.named_lines(),

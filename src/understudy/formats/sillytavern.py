@@ -211,7 +211,7 @@ def _messages(scene: Scene, character: str | None, date: datetime) -> Iterator[d
         extra: dict[str, str] = {}
         if line.speaker is None:
             extra["type"] = "narrator"
-        if fill_macros(line.text, "?") != line.text:  # said as it stands, not a place for a name
+        if fill_macros(line.text, "?") != line.text:  # said literally, no placeholder for a name
             extra[MARK] = VERBATIM
         is_user = character is not None and line.speaker not in (None, character)
         yield _message(line.speaker or NARRATOR, is_user, date, line.text, extra)

@@ -32,7 +32,7 @@ LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take 
 
 
 def table_reader(named: Columns | None = None) -> Reader:
-    """The reader of tables, for the columns that somebody names or for those of the usual names."""
+    """The reader of tables, for columns of the given names, or of the usual ones."""
     given = Columns() if named is None else named
 
     def events(source: SourceFile) -> Iterator[Event]:
@@ -167,7 +167,7 @@ MOST_KEYS = 20  # named in an error
 
 
 def speeches_reader(named: Columns | None = None) -> Reader:
-    """The reader of JSON lines, for the keys that somebody names or for the usual ones."""
+    """The reader of JSON lines, for keys of the given names, or of the usual ones."""
     given = Columns() if named is None else named
 
     @lru_cache(maxsize=256)
@@ -188,7 +188,7 @@ def _json_rows(source: SourceFile) -> Iterator[TableRow]:
 
 
 def _with_named_keys(source: SourceFile, named: Columns) -> Iterator[TableRow]:
-    """The rows of a file whose first one must have the keys that somebody named."""
+    """The rows of a file whose first one must have the given keys."""
     first = True
     for row in _json_rows(source):
         columns = named.completed(row.cells)

@@ -54,7 +54,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A part, chapter, episode begins: `numbers` is its whole place (season 3, episode 5 = (3, 5)).
+    """A part, chapter, episode begins: `numbers` is its whole position (season 3, episode 5 = (3, 5)).
 
     Without numbers it is a heading that does not move time: a title, credits, a commercial break.
     """
@@ -169,7 +169,7 @@ class RelationEntry:
 
 @dataclass(frozen=True, slots=True)
 class CardSource:
-    """The card that somebody was read from, kept whole."""
+    """The card that a character was read from, kept whole."""
 
     source: Source
     who: str
@@ -211,7 +211,7 @@ class Reader:
     `examples(source)` is there where a format puts questions with right answers.
     `together(sources)` is called before several files of the format are read into one story, where they depend on each
     other. `annotates` names the format whose files this one's are notes on: read with one of them, they add to it.
-    `with_columns(columns)` is there where a file has columns, which somebody may name.
+    `with_columns(columns)` is there where a file has columns that may be named.
     """
 
     name: str

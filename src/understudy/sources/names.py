@@ -241,7 +241,7 @@ def _with_labels(
 
 
 def unambiguous_aliases(aliases: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """Name -> its further names that nobody else has, as first written.
+    """Name -> its other names that no other name has, as first written.
 
     A source that declares its cast often gives several names a person (`Vernon`, `Vernon Dursley`). One that two people
     share, or that is somebody else's own name, would make a label ambiguous, so it is dropped.
@@ -381,7 +381,7 @@ def _choices(indexes: set[int], cast: list[Character]) -> str:
     return " or ".join(cast[index].name for index in sorted(indexes)) or "anybody"
 
 
-# Words by which names, labels and sentences are told apart in transcripts.
+# Words that distinguish names, labels and sentences in transcripts.
 
 
 def words(listed: str) -> frozenset[str]:

@@ -136,8 +136,8 @@ class Corrections:
     def matched(self, prose: Prose, file: str = "") -> dict[str, int]:
         """The id of each entry whose quotation is still in the text -> the index of the quotation."""
         entries = self.of_file(file)
-        found = match_quotations([entry.context for entry in entries], prose)
-        return {entries[position].id: index for position, index in found.items()}
+        matches = match_quotations([entry.context for entry in entries], prose)
+        return {entries[position].id: index for position, index in matches.items()}
 
     def applied(
         self, prose: Prose, attributions: Sequence[Attribution], file: str = ""

@@ -1,4 +1,4 @@
-"""Prose: from running text to events. Chapters, conversations, what is said by whom, and what is told around it.
+"""Prose: from running text to events. Chapters, conversations, speeches with their speakers, and narration.
 
     He shut the piano. "Sold," he said, "and gone."      a description, then his line of two parts
     "Gone?"                                              a line of whoever answers him
@@ -100,7 +100,11 @@ def _who_speaks(
     attributions, gone = corrected(source, prose, guessed)
     attributions = _without_the_silenced(cast, guessed, attributions)
     known = {fold(name) for person in cast for name in (person.name, *person.aliases)}
-    decided = dict.fromkeys(one.speaker for one in attributions if one.speaker and fold(one.speaker) not in known)
+    decided = dict.fromkeys(
+        attribution.speaker
+        for attribution in attributions
+        if attribution.speaker and fold(attribution.speaker) not in known
+    )
     return (*cast, *map(NovelCharacter, decided)), attributions, gone
 
 
@@ -131,7 +135,7 @@ def _without_the_silenced(
 
 
 def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event]) -> Iterator[Event]:
-    """The same events; the source is told which chapter is being read."""
+    """The same events; the progress of the source names the chapter that is being read."""
     depth = len(prose.levels)
     total = sum(len(chapter.numbers) == depth for chapter in prose.chapters)
     number = 0
@@ -145,7 +149,7 @@ def _telling_chapters(source: SourceFile, prose: Prose, events: Iterable[Event])
 
 
 def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iterator[CastEntry]:
-    """Everybody who speaks or is spoken to, with the names that are nobody else's."""
+    """Everybody who speaks or is spoken to, with their unambiguous names."""
     aliases = unambiguous_aliases({character.name: character.aliases for character in present})
     for character in present:
         if not is_group(character.name):
@@ -233,14 +237,19 @@ def join_prose(parts: Sequence[Prose]) -> Prose:
             return Span(span.start + by, span.end + by)
 
         quotations += [
-            Quotation(tuple(map(moved, one.parts)), one.paragraph + len(paragraphs)) for one in part.quotations
+            Quotation(tuple(map(moved, quotation.parts)), quotation.paragraph + len(paragraphs))
+            for quotation in part.quotations
         ]
         paragraphs += [
-            replace(one, span=moved(one.span), chapter=one.chapter + len(chapters) if one.chapter >= 0 else -1)
-            for one in part.paragraphs
+            replace(
+                paragraph,
+                span=moved(paragraph.span),
+                chapter=paragraph.chapter + len(chapters) if paragraph.chapter >= 0 else -1,
+            )
+            for paragraph in part.paragraphs
         ]
-        chapters += [replace(one, span=moved(one.span)) for one in part.chapters]
-        paratexts += [replace(one, span=moved(one.span)) for one in part.paratexts]
+        chapters += [replace(chapter, span=moved(chapter.span)) for chapter in part.chapters]
+        paratexts += [replace(paratext, span=moved(paratext.span)) for paratext in part.paratexts]
         offset += len(part.text) + len(BETWEEN)
     return replace(
         parts[0],
@@ -269,7 +278,7 @@ def _declared(source: SourceFile) -> list[Character]:
 def with_declared(found: Sequence[NovelCharacter], declared: Sequence[Character]) -> tuple[NovelCharacter, ...]:
     """Declared people keep their names; whoever was found under one of these is the same person.
 
-    A declared name is nobody else's: where two declared people share somebody found, the one with the full name has it.
+    A declared name belongs to one person: where two declared people match one of the text, the full name decides.
     """
     owners: dict[str, int] = {}
     for index, person in enumerate(declared):

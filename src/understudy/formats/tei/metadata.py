@@ -228,7 +228,7 @@ class _MetadataScanner:
         return {who: Character(name, aliases.get(name, ())) for who, name in names.items()}
 
     def _candidates(self, identifier: str) -> Iterator[tuple[int, str]]:
-        """What somebody may be called, and how surely; another's surer name is none of theirs."""
+        """Names of a person with how sure each is; a name that is surer for another person is left out."""
         for name in self._persons.get(identifier, []):
             if name != identifier:
                 yield PERSON, name

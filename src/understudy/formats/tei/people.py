@@ -27,10 +27,10 @@ from understudy.story.types import Fact, Moment, Relation, Source
 __all__ = ["SEXES", "CastItem", "StatedPeople", "StatedRelation", "facts_and_ties"]
 
 CAST_LIST = "cast list"
-"""The attribute that is what the cast list says of somebody."""
+"""The attribute that holds a person's description in the cast list."""
 SEXES = {"male": "male", "m": "male", "1": "male", "female": "female", "f": "female", "2": "female"}
 LOVES = "lover_of"
-BELOVED = "beloved"  # of whom it is not said that they love back
+BELOVED = "beloved"  # loved, perhaps without loving back
 KINDS = {
     # what the passive is to the active, and the other way round
     "parent_of": ("child", "parent"),
@@ -71,7 +71,7 @@ class StatedPeople:
     relations: list[StatedRelation] = field(default_factory=list)
 
 
-class _Tie(NamedTuple):
+class _StatedTie(NamedTuple):
     line: int
     of: str
     to: str
@@ -108,16 +108,16 @@ def facts_and_ties(
         yield RelationEntry(at, Relation(of, to, tie.kind, None, since, source=at, term=term))
 
 
-def _related(stated: StatedPeople) -> Iterator[_Tie]:
+def _related(stated: StatedPeople) -> Iterator[_StatedTie]:
     loves = {pair for relation in stated.relations if relation.name == LOVES for pair in _pairs(relation, stated)}
     for relation in stated.relations:
         for of, to in _pairs(relation, stated):
             if relation.name == LOVES:
-                yield _Tie(relation.line, of, to, "lover", "" if (to, of) in loves else BELOVED)
+                yield _StatedTie(relation.line, of, to, "lover", "" if (to, of) in loves else BELOVED)
             elif relation.name in KINDS:
                 there, back = KINDS[relation.name]
-                yield _Tie(relation.line, of, to, there)
-                yield _Tie(relation.line, to, of, back)
+                yield _StatedTie(relation.line, of, to, there)
+                yield _StatedTie(relation.line, to, of, back)
 
 
 def _pairs(relation: StatedRelation, stated: StatedPeople) -> Iterator[tuple[str, str]]:
@@ -125,21 +125,21 @@ def _pairs(relation: StatedRelation, stated: StatedPeople) -> Iterator[tuple[str
     return ((of, to) for of, to in pairs if of in stated.names and to in stated.names and of != to)
 
 
-def _siblings(ties: Collection[_Tie]) -> Iterator[_Tie]:
-    """The children of one parent, where nothing else is told of two of them."""
-    told = {(tie.of, tie.to) for tie in ties}
+def _siblings(ties: Collection[_StatedTie]) -> Iterator[_StatedTie]:
+    """The children of one parent, where nothing else is stated of two of them."""
+    stated = {(tie.of, tie.to) for tie in ties}
     children = defaultdict[str, dict[str, int]](dict)
     for tie in ties:
         if tie.kind == "child":
             children[tie.of][tie.to] = tie.line
     for of_parent in children.values():
         for of, to in permutations(of_parent, 2):
-            if (of, to) not in told:
-                yield _Tie(of_parent[to], of, to, "sibling")
+            if (of, to) not in stated:
+                yield _StatedTie(of_parent[to], of, to, "sibling")
 
 
 def _with_referent(entry: CastItem, names: Mapping[str, Sequence[str]], sexes: dict[str, str]) -> CastItem:
-    """'her brother', where it is marked who she is: 'Ophelia's brother'. Her sex is told by it too."""
+    """'her brother', where it is marked who she is: 'Ophelia's brother'. Her sex follows from it too."""
     pronoun, _, rest = entry.description.partition(" ")
     sex = OF_SEX.get(pronoun.lower())
     if sex is None or not entry.refers_to or (referent := entry.refers_to[0]) not in names:
@@ -148,11 +148,11 @@ def _with_referent(entry: CastItem, names: Mapping[str, Sequence[str]], sexes: d
     return replace(entry, description=f"{names[referent][0]}'s {rest}")
 
 
-def _listed(ties: Iterable[ListedTie], told: Collection[tuple[str, str]]) -> Iterator[_Tie]:
+def _listed(ties: Iterable[ListedTie], stated: Collection[tuple[str, str]]) -> Iterator[_StatedTie]:
     for line, who, whose, kind, term in ties:
-        if (who, whose) not in told:
-            yield _Tie(line, whose, who, kind, term)
-            yield _Tie(line, who, whose, INVERSE.get(kind, kind))
+        if (who, whose) not in stated:
+            yield _StatedTie(line, whose, who, kind, term)
+            yield _StatedTie(line, who, whose, INVERSE.get(kind, kind))
 
 
 def _person(entry: CastItem, people: Mapping[str, object], lookup: PersonNames) -> str | None:
@@ -164,7 +164,7 @@ def _person(entry: CastItem, people: Mapping[str, object], lookup: PersonNames) 
 def _entries_by_person(
     entries: Sequence[CastItem], people: Sequence[str | None], names: Mapping[str, Sequence[str]]
 ) -> dict[str, list[CastItem]]:
-    """Entries that say more of somebody than a name."""
+    """Entries with a description besides the name."""
     by_person = defaultdict[str, list[CastItem]](list)
     for who, entry in zip(people, entries):
         if who is not None and fold(entry.text) not in map(fold, names[who]):
@@ -172,14 +172,14 @@ def _entries_by_person(
     return by_person
 
 
-# The cast list of a play: what it says of whom, and which ties that names in English.
+# The cast list of a play: descriptions of people, and the ties that they name in English.
 #
 #     Hermann, Fürst der Cherusker             what stands there of Hermann
-#     Gertrude, widow of King Hamlet           nothing: the late and the widowed are not told apart from the living
+#     Gertrude, widow of King Hamlet           nothing: ties to the dead are not marked as such
 #     Polonius, father of Ophelia and Laertes  two ties
 #     Malcolm, his elder son                   a tie to the last before him who is not described by somebody else
 #
-# A tie is told only where a word means one person of the play alone.
+# A tie is taken only where its words mean exactly one person of the play.
 
 
 LISTED_KINDS = frozenset(
@@ -247,7 +247,7 @@ class PersonNames:
         return _only({who for word in fold(text).split() if (who := _only(self._words.get(word, ())))})
 
     def listed(self, name: str) -> str | None:
-        """Whom an entry is for: somebody who is called like that, or by a part of it, as nobody else is."""
+        """The person an entry is about: the only one with that name, or with a part of it."""
         if whole := self._whole.get(fold(name)):
             return _only(whole)
         said = set(fold(name).split())
@@ -259,7 +259,7 @@ class PersonNames:
 def listed_ties(
     items: Sequence[CastItem], people: Sequence[str | None], names: PersonNames, sexes: Mapping[str, str]
 ) -> Iterator[ListedTie]:
-    """The ties that the descriptions name; `people` are those whom the entries are for."""
+    """The ties that the descriptions name; `people` are those that the entries are about."""
     for number, (item, who) in enumerate(zip(items, people)):
         if who is None:
             continue
@@ -311,5 +311,5 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def _only(people: Iterable[str]) -> str | None:
-    found = set(people)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(people)
+    return distinct.pop() if len(distinct) == 1 else None

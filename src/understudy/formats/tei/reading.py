@@ -92,7 +92,7 @@ class _Sink:
     speakers: tuple[str, ...] = ()
     cues: list[Cue] = field(default_factory=list)
     busy: list[str] = field(default_factory=list)
-    """Those of whom a direction says that they do something."""
+    """People whom a direction says to be doing something."""
 
 
 @dataclass(slots=True)
@@ -113,7 +113,7 @@ class _OpenElement:
 
 
 class Play:
-    """What is open at the place that has been read up to; `out` is what is ready to go out."""
+    """What is open at the current position; `out` holds the finished events."""
 
     def __init__(self, source: SourceFile, metadata: PlayMetadata) -> None:
         self.out: list[Event] = []
@@ -279,7 +279,7 @@ class Play:
             self.out.append(Unread(at, sink.label, "a speech without words", sink.units))
         elif speakers:
             self.divisions.add_spoken(Speech(at, speakers, text, sink.units))
-        else:  # cries from behind the scene are nobody's
+        else:  # cries from behind the scene have no speaker
             self.divisions.add_spoken(Description(at, text, units=sink.units))
 
     def _direction(self, sink: _Sink, text: str) -> Description:

@@ -145,7 +145,7 @@ class TranscriptStatistics:
         return known
 
     def _parts(self, name: str) -> tuple[str, ...]:
-        name = TOGETHER.sub("", name).strip(" ,") or name  # a label of commas alone is nobody's, but not nothing
+        name = TOGETHER.sub("", name).strip(" ,") or name  # a label of commas alone is kept
         if couple := COUPLE.fullmatch(name):
             return f"{couple[1]} {couple[3]}", f"{couple[2]} {couple[3]}"
         parts = SEPARATOR.split(name)
