@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from understudy.errors import InputError
-from understudy.formats.prose import novel
+from understudy.formats.prose import reading as prose_reading
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.server.uploads import service
 from understudy.server.uploads.limits import UploadLimits
@@ -118,7 +118,7 @@ def read_novels_here(monkeypatch: pytest.MonkeyPatch) -> NovelReadings:
             raise InputError(readings.problem)
         return await read_in_thread(work, limits, on_progress, form, story)
 
-    monkeypatch.setattr(novel, "find_cast", lambda _: PEOPLE)
+    monkeypatch.setattr(prose_reading, "find_cast", lambda _: PEOPLE)
     monkeypatch.setitem(sys.modules, "understudy.novels.attribution", SimpleNamespace(attribute=attribute))
     monkeypatch.setattr(service, "read_in_process", read_here)
     return readings

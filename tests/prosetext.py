@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from understudy.formats.prose import novel
+from understudy.formats.prose import reading as prose_reading
 from understudy.novels import attribution
 from understudy.novels.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
 
@@ -56,5 +56,5 @@ def stand_in_attribution(monkeypatch: pytest.MonkeyPatch, names: Sequence[str]) 
             attributions.append(Attribution(speaker, 0.9 if speaker else 0.0))
         return attributions
 
-    monkeypatch.setattr(novel, "find_cast", find_cast)
+    monkeypatch.setattr(prose_reading, "find_cast", find_cast)
     monkeypatch.setattr(attribution, "attribute", attribute)

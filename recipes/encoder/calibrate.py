@@ -2,11 +2,18 @@
 
     python calibrate.py FP32_MODEL_FOLDER TRAIN.txt OUT.npz        (the folder as export_int8.py --bits 32 makes it, with card and tokenizer)
 """
-import sys, random, numpy as np, onnx, onnxruntime as ort
+import random
+import sys
 from pathlib import Path
-from understudy.language.encoding import SentenceEncoder
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
 from understudy.agents.fit import build_context as context_of
 from understudy.formats import examples
+from understudy.language.encoding import SentenceEncoder
+
 src=sys.argv[1]
 m=onnx.load(src+'/encoder.int8.onnx')
 want={}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
-
 from tower import Data, Tower
 
 base, out = Path(sys.argv[1]), Path(sys.argv[2])

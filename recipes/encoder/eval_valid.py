@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-
 from personatext import MY_PERSONA, THEM, query_ids, reply_ids, sentence_ids
 from tower import Tower, encode_all, own_scores
 
@@ -113,7 +112,6 @@ def main():
     cross = None
     if a.cross:
         from safetensors.torch import load_file
-
         from train_cross import Cross
         model = Cross(a.folder, None, 0.1).to(device)
         model.load_state_dict({k: v.float() for k, v in load_file(a.cross[0]).items()}, strict=False)

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
-
 from personatext import canonical, read_dialogues
+from tokenizers import Tokenizer
 
 SEED, HELD_DIALOGUES = 20, 150
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
-
 from tower import Data, Tower, held_figures, held_parts
 from train_tower import DEFAULTS, subsets
 

@@ -6,7 +6,6 @@ import traceback
 from pathlib import Path
 
 import torch
-
 from train_tower import train
 
 if __name__ == "__main__":

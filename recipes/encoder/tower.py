@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from personatext import MARKER_WORDS, MY_PERSONA, THEM, query_ids, reply_ids, sentence_ids
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn.attention.varlen import varlen_attn
 from transformers import BertConfig, BertModel
-
-from personatext import MARKER_WORDS, MY_PERSONA, THEM, query_ids, reply_ids, sentence_ids
 
 NEG = -1e4
 PARTS = ("query", "history", "last", "persona", "tokens")  # the vectors a context may have; a reply has one

@@ -14,11 +14,22 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
+from personatext import MY_PERSONA, REPLY, SEP, THEM, query_ids, reply_ids, sentence_ids
 from safetensors.torch import save_file
 from torch import nn
-
-from personatext import MY_PERSONA, REPLY, SEP, THEM, query_ids, reply_ids, sentence_ids
-from tower import Batches, Data, Tower, context_vectors, dialogue_examples, encode_all, held_contexts, on, own_scores, pack, pseudo_examples
+from tower import (
+    Batches,
+    Data,
+    Tower,
+    context_vectors,
+    dialogue_examples,
+    encode_all,
+    held_contexts,
+    on,
+    own_scores,
+    pack,
+    pseudo_examples,
+)
 from train_tower import DEFAULTS as TOWER_DEFAULTS
 from train_tower import groups, mine, prepare_kept
 

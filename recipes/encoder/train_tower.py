@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-
 from personatext import query_ids, reply_ids
 from tower import (
     NEG,

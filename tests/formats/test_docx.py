@@ -14,8 +14,8 @@ from reading import damage, events_of, of_kind, recognises
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats.docx import READER, docx_text
-from understudy.formats.extracted import ExtractedText
-from understudy.formats.hpd import RELATIONS
+from understudy.formats.hpd.relations import READER as RELATIONS
+from understudy.formats.prose.reading import ExtractedText
 from understudy.sources.events import SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 

@@ -16,7 +16,17 @@ from understudy.errors import InputError
 from understudy.formats import read, reader_of
 from understudy.formats.assembly import Assembly
 from understudy.formats.markdown import READER, export_markdown
-from understudy.sources.events import CastEntry, Cue, Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources.events import (
+    CastEntry,
+    Cue,
+    Description,
+    Event,
+    Heading,
+    Opening,
+    SceneStart,
+    Speech,
+    Unread,
+)
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story, StoryWriter
 from understudy.story.types import Character, Source

@@ -27,7 +27,7 @@ from rapidfuzz import fuzz, process
 
 from understudy import __version__
 from understudy.errors import InputError
-from understudy.formats import reader_of, speeches
+from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
 from understudy.sources.directions import BRACKETED
@@ -51,7 +51,7 @@ SHOWS = {
     "The_Big_Bang_Theory": ("the_big_bang_theory", transcript.READER),
     "Gilmore_Girls": ("gilmore_girls", transcript.READER),
     "The_Office": ("the_office", transcript.READER),
-    "Frasier": ("frasier.jsonl", speeches.READER),
+    "Frasier": ("frasier.jsonl", table.SPEECHES),
 }
 OTHER_FILES = ("shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
 NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}

@@ -128,7 +128,7 @@ def _owners(story: Story) -> dict[str, str]:
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
-    from understudy.formats.prose.speaker_proposals import SpeakerAsker
+    from understudy.formats.prose.speaker_decisions import SpeakerAsker
 
     names = _owners(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]

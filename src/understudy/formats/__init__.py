@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import story_folder
 from understudy.formats.assembly import Assembly, FilesCountAlike
-from understudy.formats.casttoml import read_cast
 from understudy.formats.evidence import measure
 from understudy.formats.probes import Probe, read_probes
 from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
+from understudy.formats.story_folder import read_cast
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
@@ -193,7 +193,7 @@ def embedded(name: str) -> Path | None:
 
 
 def found_beside(what: str | Path | Sequence[str | Path]) -> Path | None:
-    """Where what is found in a story that is read into memory lies; there is no such place for several files."""
+    """The file of findings of a story that is read into memory; None for several files."""
     inputs = [what] if isinstance(what, str | Path) else list(what)
     if len(inputs) != 1:
         return None

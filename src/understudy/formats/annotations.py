@@ -26,7 +26,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -44,8 +44,11 @@ __all__ = [
     "Instance",
     "Rationale",
     "ShowInstance",
+    "SpeakerGuess",
+    "guess_documents",
     "read_annotations",
     "read_needed_scenes",
+    "read_speaker_guesses",
 ]
 
 EVIDENCE: Mapping[str, Sequence[str]] = {
@@ -298,3 +301,50 @@ def read_needed_scenes(path: Path) -> dict[ShowInstance, frozenset[int]]:
 
 def _is_count(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+
+
+# Whom people took masked speakers for: JSON lines, one person's guess of one speaker a line.
+#
+#     {"show": "friends", "episode": [9, 1], "scene": 2500, "place": 0, "who": "Joey", "guess": "Ross", "person": "p1"}
+#
+# `place` counts as above. Names are those that the person was shown; `who` is the right one of them.
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerGuess:
+    show: str
+    episode: tuple[int, ...]
+    scene: int
+    place: int
+    who: str
+    guess: str
+    person: str
+
+
+def guess_documents(guesses: Iterable[SpeakerGuess]) -> list[dict[str, object]]:
+    """What `read_speaker_guesses` reads, an object a line."""
+    return [{**asdict(guess), "episode": list(guess.episode)} for guess in guesses]
+
+
+def read_speaker_guesses(path: Path) -> list[SpeakerGuess]:
+    source = SourceFile(path)
+    guesses = []
+    seen: set[tuple[object, ...]] = set()
+    for location, record in json_lines(source):
+        match record:
+            case {
+                "show": str(show), "episode": [*episode], "scene": int(scene), "place": int(place), "who": str(who),
+                "guess": str(guess), "person": str(person),
+            } if all(isinstance(number, int) for number in episode) and who and guess:  # fmt: skip
+                read = SpeakerGuess(show, tuple(episode), scene, place, who, guess, person)
+            case _:
+                message = "should be an object with show, episode, scene, place, who, guess and person"
+                raise source.error(f"{message}: `study results --format answers` writes them", location.line)
+        key = (read.show, read.episode, read.scene, read.place, read.person)
+        if key in seen:
+            raise source.error(f"has a second guess of {person} about the same speaker", location.line)
+        seen.add(key)
+        guesses.append(read)
+    if not guesses:
+        raise source.error("holds no guess")
+    return guesses

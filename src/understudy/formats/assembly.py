@@ -12,10 +12,10 @@ from itertools import chain, islice
 from typing import ClassVar
 
 from understudy.errors import CastError, InputError
-from understudy.formats.casttoml import CastFile
-from understudy.sources.bounds import BoundedEvents
+from understudy.formats.story_folder import CastFile
 from understudy.sources.directions import EVERYBODY
 from understudy.sources.events import (
+    BoundedEvents,
     CardSource,
     CastEntry,
     Description,
@@ -30,9 +30,8 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
-from understudy.sources.names import CastList, fold
+from understudy.sources.names import CastList, fold, words
 from understudy.sources.source import SourceFile
-from understudy.sources.vocabulary import words
 from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.text import guess_language
@@ -221,7 +220,7 @@ class Assembly:
         return levels
 
     def _is_taken(self, heading: Heading) -> bool:
-        """Has another file told what stands at a chapter's position?"""
+        """Has another file said the same at a chapter's position?"""
         if heading.numbers is None:
             return False
         numbers = (*self._part, *heading.numbers)
@@ -367,7 +366,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# Does a file tell what another has told already? Two files may give the same position to one episode that was written
+# Does a file repeat another one? Two files may give the same position to one episode that was written
 # down twice (an uncut version), or to two that only count from the same number: what people say in them decides.
 
 LOOK_AHEAD = 400  # events of a file that are compared
@@ -390,8 +389,8 @@ class SpeechIndex:
     def has_told(self, position: tuple[int, ...], events: Iterable[Event]) -> bool:
         """Are the speeches among some events those that were said at a position?"""
         keys = [key for event in events if isinstance(event, Speech) and (key := _key(event.text)) is not None]
-        told = self._hashes.get(position, set())
-        return bool(keys) and sum(key in told for key in keys) >= ALIKE * len(keys)
+        hashes = self._hashes.get(position, set())
+        return bool(keys) and sum(key in hashes for key in keys) >= ALIKE * len(keys)
 
 
 def _key(text: str) -> int | None:
@@ -399,7 +398,7 @@ def _key(text: str) -> int | None:
     return hash(letters) if len(letters.encode()) >= FEWEST_BYTES else None
 
 
-# Readings that are useless: nobody speaks in them, or only what heads a page does ('Author', 'Draft date').
+# Readings that are useless: without a speaker, or with only the heads of a page ('Author', 'Draft date').
 
 HEADING_LABELS = words(
     """

@@ -1,4 +1,4 @@
-"""Reader of character cards, as tiny stories: somebody with a profile, and a scene for every greeting and example talk.
+"""Reader of character cards, as tiny stories: a character with a profile, a scene for every greeting and example talk.
 
 What is counted are a card's fields and the entries of its lorebook, those that are not empty, and the assets of a
 CHARX file. Name, description and scenario become the cast and the settings, greetings and examples become lines,
@@ -27,7 +27,6 @@ from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_c
 from understudy.formats.cards.lore_files import read_book
 from understudy.formats.cards.lorebook import unsupported_patterns
 from understudy.formats.cards.profiles import CardProfile, parse_profile
-from understudy.sources.bounds import check_names
 from understudy.sources.events import (
     CardSource,
     CastEntry,
@@ -39,6 +38,7 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
     Unread,
+    check_names,
 )
 from understudy.sources.source import SourceFile
 from understudy.story.macros import fill_macros
@@ -181,8 +181,13 @@ class _CardStory:
         for profile in self.profiles.values():
             for trait in profile.traits:
                 listed.setdefault((trait.who, trait.attribute), {}).update(dict.fromkeys(trait.values))
-        told = [self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()]
-        return (*told, *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)))
+        listed_sentences = [
+            self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()
+        ]
+        return (
+            *listed_sentences,
+            *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)),
+        )
 
     def _is_own(self, label: str) -> bool:
         return self.names.speaker(label) == self.names.name

@@ -1,4 +1,6 @@
-"""A chat of two sides as it lies in a file: JSON lines, an object a chat.
+"""Chats of two sides and personas, as they lie in files.
+
+A chat is an object of JSON lines:
 
     {"id": "7", "speakers": ["kv", "human"], "profiles": [["i sail."], ["i knit."]],
      "turns": [{"speaker": 0, "text": "hello"}, {"speaker": 1, "text": "hi"}], "given": "self"}
@@ -7,6 +9,12 @@
 since both sides may be the same agent. `given` is what an agent was shown of the profiles: 'self', 'both' or 'none'.
 `replayed` is true where a person's side was taken from another chat, so that it answers nobody here. A chat of a
 story's characters has their `names` and the `moment` too.
+
+A persona is an object of JSON lines, too:
+
+    {"persona": ["i love to ski.", "i have two cats."], "original": ["..."]}
+
+`original` are the sentences that a persona was revised from, one for each of its own; it is there only where it was.
 """
 
 from __future__ import annotations
@@ -19,7 +27,20 @@ from typing import Any, NamedTuple
 
 from understudy.errors import InputError
 
-__all__ = ["GIVEN", "HUMAN", "ChatLine", "ChatRecord", "parse_profile", "read_chats"]
+__all__ = [
+    "BOT_SIDE",
+    "GIVEN",
+    "HUMAN",
+    "HUMAN_SIDE",
+    "ChatLine",
+    "ChatRecord",
+    "JudgedChat",
+    "PersonaRecord",
+    "read_chats",
+    "read_judged_chats",
+    "read_persona_records",
+    "volunteers_file",
+]
 
 HUMAN = "human"
 GIVEN = ("self", "both", "none")
@@ -34,7 +55,7 @@ class ChatLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatRecord:
-    """One chat; everything with a place for each side has side 0 first."""
+    """One chat; what is there for each side has side 0 first."""
 
     id: str
     speakers: tuple[str, str]
@@ -136,3 +157,165 @@ def _line(turn: object) -> ChatLine | None:
             return ChatLine(side, text)
         case _:
             return None
+
+
+# People's chats with bots, as ConvAI2 collected and published them: a JSON list, an object a chat.
+#
+#     dialog          messages in order: {"sender_class": "Human" | "Bot", "text", "evaluation_score"}, the last one 1
+#                     or 0 where the person liked or disliked a message of the bot, else null
+#     bot_profile     the profile that the bot was given; user_profile the person's
+#     eval_score      how the person liked the chat, 1 to 5; null where they did not say
+#     profile_match   1 where the person, shown the bot's profile and another one drawn at random, chose the bot's, 0
+#                     where they chose the other; "" where they were not asked or did not say
+#
+# The other profile that was shown is not in the file. `participant1_id` and `participant2_id`, where they are there,
+# say who chatted with which bot; without them every chat counts as a person of its own.
+#
+# In a record the person is side 0 and the bot side 1.
+
+
+HUMAN_SIDE, BOT_SIDE = 0, 1
+SIDES = {"Human": HUMAN_SIDE, "Bot": BOT_SIDE}
+SCORES = range(1, 6)
+FILES = "*volunteers*.json"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedChat:
+    """A chat of a person with a bot, what the person said of it, and who they were."""
+
+    record: ChatRecord
+    person: str
+    score: int | None
+    matched: bool | None
+    liked: tuple[bool | None, ...]
+    """Of each turn: whether the person liked it; None where they did not say."""
+
+    @property
+    def name(self) -> str:
+        """What an item is called: the part before the dot is the group it belongs to."""
+        return f"{self.person.replace('.', ' ')}.{self.record.id}"
+
+
+def volunteers_file(data: Path) -> Path:
+    """The file of chats in a folder, or the file itself."""
+    if data.is_file():
+        return data
+    files = sorted(data.glob(FILES))
+    if not files:
+        raise InputError(f"holds no {FILES}, the chats of ConvAI2's volunteers: name the folder that has it", data)
+    return files[0]
+
+
+def read_judged_chats(path: Path) -> list[JudgedChat]:
+    try:
+        documents = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    if not isinstance(documents, list) or not documents:
+        raise InputError("is not a list of chats", path)
+    return [_Record(document, number, path).chat() for number, document in enumerate(documents, 1)]
+
+
+class _Record:
+    """One chat being read; problems name it."""
+
+    def __init__(self, document: Any, number: int, path: Path) -> None:
+        self._number, self._path = number, path
+        if not isinstance(document, Mapping):
+            raise self._problem("is no object")
+        self._document = document
+
+    def chat(self) -> JudgedChat:
+        document = self._document
+        person = self._participant("participant1_id") or f"chat {self._number}"
+        bot = self._participant("participant2_id") or "bot"
+        record = ChatRecord(
+            str(self._number),
+            (HUMAN, bot),
+            (self._profile("user_profile"), self._profile("bot_profile")),
+            self._turns(),
+        )
+        score, matched = document.get("eval_score"), document.get("profile_match")
+        if score is not None and (isinstance(score, bool) or score not in SCORES):
+            raise self._problem(f"'eval_score' is {score!r}, and must be 1 to 5 or null")
+        if matched not in ("", None) and (isinstance(matched, bool) or matched not in (0, 1)):
+            raise self._problem(f"'profile_match' is {matched!r}, and must be 0, 1 or \"\"")
+        return JudgedChat(record, person, score, None if matched in ("", None) else matched == 1, self._liked())
+
+    def _turns(self) -> tuple[ChatLine, ...]:
+        dialog = self._document.get("dialog")
+        if not isinstance(dialog, list):
+            raise self._problem("'dialog' is no list of messages")
+        turns = []
+        for at, message in enumerate(dialog, 1):
+            match message:
+                case {"sender_class": ("Human" | "Bot") as sender, "text": str(text)}:
+                    turns.append(ChatLine(SIDES[sender], text))
+                case _:
+                    raise self._problem(f"message {at} lacks a text, or a sender_class that is Human or Bot")
+        return tuple(turns)
+
+    def _liked(self) -> tuple[bool | None, ...]:
+        liked = [message.get("evaluation_score") for message in self._document["dialog"]]
+        for at, mark in enumerate(liked, 1):
+            if mark is not None and (isinstance(mark, bool) or mark not in (0, 1)):
+                raise self._problem(f"message {at} has the evaluation_score {mark!r}, and must have 0, 1 or null")
+        return tuple(None if mark is None else mark == 1 for mark in liked)
+
+    def _profile(self, key: str) -> tuple[str, ...]:
+        profile = parse_profile(self._document.get(key))
+        if not profile:
+            raise self._problem(f"'{key}' is no list of sentences")
+        return profile
+
+    def _participant(self, key: str) -> str:
+        match self._document.get(key):
+            case {"user_id": str(user)}:
+                return user
+            case None:
+                return ""
+            case _:
+                raise self._problem(f"'{key}' has no user_id")
+
+    def _problem(self, what: str) -> InputError:
+        return InputError(f"record {self._number}: {what}", self._path)
+
+
+# Personas.
+
+WRITE = 'write {"persona": ["...", "..."]} on each line'
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaRecord:
+    """The sentences of a persona, and those they were revised from."""
+
+    sentences: tuple[str, ...]
+    original: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        document = {"persona": list(self.sentences)}
+        return document | ({"original": list(self.original)} if self.original else {})
+
+
+def read_persona_records(path: Path) -> Iterator[PersonaRecord]:
+    """The personas of a file, one a line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _persona(line, path, number)
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8: {error}", path) from error
+
+
+def _persona(line: str, path: Path, number: int) -> PersonaRecord:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not JSON ({error}): {WRITE}", path, number) from error
+    sentences = parse_profile(document.get("persona")) if isinstance(document, Mapping) else None
+    if not sentences:
+        raise InputError(f"has no persona: {WRITE}", path, number)
+    return PersonaRecord(sentences, parse_profile(document.get("original")) or ())

@@ -33,18 +33,7 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line, Source
 
-__all__ = [
-    "ASSISTANT",
-    "MESSAGES",
-    "ROLES",
-    "SHAREGPT",
-    "USER",
-    "RoleMessage",
-    "conversation_events",
-    "export_messages",
-    "export_sharegpt",
-    "parse_message",
-]
+__all__ = ["ASSISTANT", "MESSAGES", "SHAREGPT", "USER", "export_messages", "export_sharegpt", "parse_message"]
 
 CONVERSATIONS, MESSAGE_LIST = "conversations", "messages"  # keys of a record
 USER, ASSISTANT = "User", "Assistant"

@@ -33,14 +33,14 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Character
 
-__all__ = ["DESCRIPTION", "MARK", "READER", "export_convokit", "utterances_in"]
+__all__ = ["READER", "export_convokit", "utterances_in"]
 
 UTTERANCES = ("utterances.jsonl", "utterances.json")
 SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json",)
 CORPUS = "corpus.json"
 BESIDE = (*SPEAKERS, *CONVERSATIONS, CORPUS, "index.json")
 MARK, DESCRIPTION = "understudy", "description"
-"""The key in an utterance's meta by which an export says that nobody speaks."""
+"""The key in an utterance's meta by which an export marks a description."""
 
 NAMES = ("name", "character_name", "display_name", "full_name", "username")
 SETTINGS = ("setting", "title", "topic", "movie_name")

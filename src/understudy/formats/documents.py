@@ -16,10 +16,8 @@ from understudy.story.wording import tie_sentence
 __all__ = [
     "cast_document",
     "file_parts",
-    "finding_document",
     "found_sentences",
     "line_document",
-    "other_document",
     "persona_document",
     "reading_document",
     "reply_document",
@@ -83,7 +81,7 @@ def file_parts(story: Story) -> dict[str, Moment]:
 
 
 def _speakers_document(story: Story) -> Document:
-    """How many lines have a speaker whom the source names, and how surely the others' speakers are known."""
+    """How many lines have a speaker that the source names, and how surely the others' speakers are known."""
     attributed = story.attributed_lines()
     return {
         "named": story.named_lines(),

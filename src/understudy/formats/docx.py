@@ -14,23 +14,23 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from understudy.formats.evidence import measure
-from understudy.formats.extracted import (
+from understudy.formats.prose import reading as prose
+from understudy.formats.prose.reading import (
     ExtractedText,
     TextSource,
     join_paragraphs,
     left_out,
+    read_together,
     script_events,
     story_events,
 )
-from understudy.formats.prose import reading as prose
-from understudy.formats.prose.novel import read_together
 from understudy.formats.recognition import FORMATS, recognised
-from understudy.formats.tei.xmlstream import End, Start, Text, xml_tokens
 from understudy.novels.prose import Prose
 from understudy.sources.archive import ArchivePart, SourceArchive
 from understudy.sources.events import Event, Reader, Unread
+from understudy.sources.names import words
 from understudy.sources.source import SourceFile
-from understudy.sources.vocabulary import words
+from understudy.sources.xmlstream import End, Start, Text, xml_tokens
 
 __all__ = ["READER", "docx_text"]
 

@@ -21,7 +21,7 @@ from understudy.sources.archive import leading_names
 from understudy.sources.columns import Columns, TableSample, table_sample
 from understudy.sources.source import HEAD_BYTES
 
-__all__ = ["EPISODE", "TIMES", "Evidence", "ScreenplayMarks", "measure"]
+__all__ = ["EPISODE", "TIMES", "FileEvidence", "measure"]
 
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 LINE_END = re.compile(r"\r\n?")
@@ -38,7 +38,7 @@ TOP = 3000  # characters in which a file says which episode it is
 
 
 @dataclass(eq=False)
-class Evidence:
+class FileEvidence:
     """The first bytes of a file, and what can be seen in them."""
 
     head: bytes
@@ -140,9 +140,9 @@ class Evidence:
         return any(is_scene_mark(line) or is_cut(line) for line in self.lines[:most_lines])
 
 
-def measure(head: bytes, path: Path) -> Evidence:
+def measure(head: bytes, path: Path) -> FileEvidence:
     """The evidence of a file by its first `HEAD_BYTES`; the name decides only between formats that look the same."""
-    return Evidence(head, path)
+    return FileEvidence(head, path)
 
 
 def _episode_in_name(name: str) -> tuple[int, int] | None:

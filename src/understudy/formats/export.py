@@ -21,16 +21,7 @@ from understudy.story.storyfile.found import FOUND
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Moment, Scene, Schema
 
-__all__ = [
-    "Addressees",
-    "check_speech",
-    "escaped",
-    "export_folder",
-    "export_jsonl",
-    "export_parquet",
-    "new_folder",
-    "rows_of",
-]
+__all__ = ["Addressees", "check_speech", "escaped", "export_folder", "export_jsonl", "export_parquet", "new_folder"]
 
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
@@ -167,9 +158,9 @@ Addressees = Callable[[Scene], Sequence[Mapping[str, float]]]
 
 
 def rows_of(story: Story, addressees: Addressees | None = None) -> Iterator[dict[str, Any]]:
-    """One row a line, in story order; with `addressees`, whom each is said to."""
+    """One row a line, in story order; with `addressees`, who each is said to."""
     for scene in story.scenes():
-        found = None if addressees is None else addressees(scene)
+        probabilities = None if addressees is None else addressees(scene)
         for index, line in enumerate(scene.lines):
             row: dict[str, Any] = {
                 "moment": line.moment.dotted,
@@ -178,8 +169,8 @@ def rows_of(story: Story, addressees: Addressees | None = None) -> Iterator[dict
                 "text": line.text,
                 "source": str(line.source),
             }
-            if found is not None:
-                row["to"] = {who: round(p, DIGITS) for who, p in found[index].items() if round(p, DIGITS) > 0}
+            if probabilities is not None:
+                row["to"] = {who: round(p, DIGITS) for who, p in probabilities[index].items() if round(p, DIGITS) > 0}
             yield row
 
 

@@ -24,11 +24,11 @@ from understudy.formats.screenplay import (
     outline_of,
     screenplay_events,
 )
-from understudy.formats.tei.xmlstream import End, Start, xml_tokens
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
+from understudy.sources.xmlstream import End, Start, xml_tokens
 
-__all__ = ["READER", "events", "fdx_elements"]
+__all__ = ["READER"]
 
 KINDS: Mapping[str, ElementKind] = {
     "Scene Heading": "heading",

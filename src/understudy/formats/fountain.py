@@ -49,7 +49,6 @@ __all__ = [
     "SYNOPSIS",
     "ScriptLine",
     "UnclosedBoneyard",
-    "events",
     "export_fountain",
     "fountain_elements",
     "plain",
@@ -346,12 +345,12 @@ def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine 
         at = 0
         while at <= len(line):
             mark = "/*" if began is None else "*/"
-            found = line.find(mark, at)
-            end = len(line) if found < 0 else found
+            mark_at = line.find(mark, at)
+            end = len(line) if mark_at < 0 else mark_at
             (left if began is None else cut).append(line[at:end])
-            if found < 0:
+            if mark_at < 0:
                 break
-            began, at = (number if began is None else None), found + len(mark)
+            began, at = (number if began is None else None), mark_at + len(mark)
         text = "".join(left)
         text_units = units if text.strip() else 0
         if units:

@@ -76,7 +76,7 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 @dataclass(slots=True)
 class _MarkdownBlock:
-    """What the next line may still go on with: somebody's speech, or nobody's words."""
+    """What the next line may still go on with: a speech, or words without a speaker."""
 
     number: int
     raw_name: str | None

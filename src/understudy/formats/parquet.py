@@ -20,7 +20,7 @@ from understudy.sources.source import LONGEST_LINE, SourceFile
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["READER", "parquet_reader"]
+__all__ = ["READER"]
 
 MAGIC = b"PAR1"
 MOMENTS = ("moment", "scene")  # columns by which exported rows are dated
@@ -31,7 +31,7 @@ LONGEST_REASON = 200
 
 
 def parquet_reader(named: Columns | None = None) -> Reader:
-    """The reader of Parquet files, for the columns that somebody names or for those of the usual names."""
+    """The reader of Parquet files, for columns of the given names, or of the usual ones."""
 
     def events(source: SourceFile) -> Iterator[Event]:
         file = _opened(source)

@@ -30,8 +30,8 @@ from typing import IO, Any, NamedTuple
 from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
-from understudy.formats.extracted import ExtractedText
-from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
+from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
+from understudy.formats.prose.reading import ExtractedText
 from understudy.novels.parsing import parse_prose
 from understudy.sources.events import (
     CastEntry,
@@ -49,15 +49,7 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
 
-__all__ = [
-    "VERSION",
-    "PositionedFile",
-    "digest_of",
-    "export_positions",
-    "is_positions",
-    "positioned_files",
-    "text_of",
-]
+__all__ = ["digest_of", "export_positions", "is_positions", "positioned_files"]
 
 VERSION = 1
 MARK = b'{"positions":'

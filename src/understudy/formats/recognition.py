@@ -1,4 +1,4 @@
-"""Which format a file is of: a table of the formats, each with what its files show.
+"""Which format a file is of: a table of the formats, each with a predicate on the evidence of its files.
 
 Formats are asked in the order of the table, those with certain marks first: where several would take a file, the first
 of them has it. A reader is imported when a file is of its format.
@@ -13,33 +13,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 
-from understudy.formats.evidence import TIMES, Evidence
+from understudy.formats.evidence import TIMES, FileEvidence
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
 from understudy.novels.paragraphs import Block, paragraphs_of, rows_of, without_frame
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 
-__all__ = [
-    "FORMATS",
-    "TABLES",
-    "Format",
-    "is_card",
-    "is_docx",
-    "is_epub",
-    "is_hpd",
-    "is_personachat",
-    "is_workbook",
-    "recognised",
-    "recognised_table",
-]
+__all__ = ["FORMATS", "TABLES", "Format", "is_hpd", "is_personachat", "recognised", "recognised_table"]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format by its name, the evidence that tells it, and where its reader is in this package."""
+    """A format by its name, the evidence for it, and where its reader is in this package."""
 
     name: str
-    recognises: Callable[[Evidence], bool]
+    recognises: Callable[[FileEvidence], bool]
     module: str
     attribute: str = "READER"
 
@@ -49,18 +37,18 @@ class Format:
         return reader
 
 
-def recognised(evidence: Evidence, formats: Iterable[Format] | None = None) -> Format | None:
+def recognised(evidence: FileEvidence, formats: Iterable[Format] | None = None) -> Format | None:
     """The format of a file, or None where it is of none."""
     return next((item for item in (FORMATS if formats is None else formats) if item.recognises(evidence)), None)
 
 
-def recognised_table(evidence: Evidence) -> Format | None:
-    """The format of a file whose columns somebody names, so that they need not have the usual names."""
+def recognised_table(evidence: FileEvidence) -> Format | None:
+    """The format of a file whose columns are named by the caller, so that they need not have the usual names."""
     shown = (is_parquet(evidence), evidence.first_row is not None, evidence.table is not None)
     return next((table for table, is_shown in zip(TABLES, shown) if is_shown), None)
 
 
-# Files that are told by their first bytes.
+# Formats with a signature.
 
 PNG, ZIP, JPEG, PARQUET_MARK = b"\x89PNG\r\n\x1a\n", b"PK\x03\x04", b"\xff\xd8\xff", b"PAR1"
 CARD_FIELDS = re.compile(
@@ -69,7 +57,7 @@ CARD_FIELDS = re.compile(
 EPUB_TYPE, EPUB_CONTAINER = b"application/epub+zip", "META-INF/container.xml"
 
 
-def is_card(evidence: Evidence) -> bool:
+def is_card(evidence: FileEvidence) -> bool:
     """Any PNG, for the card may lie behind the picture; a zip file with a card; JSON with fields of cards alone."""
     if evidence.head.startswith(PNG):
         return True
@@ -81,27 +69,27 @@ def is_card(evidence: Evidence) -> bool:
     return text.startswith("{") and CARD_FIELDS.search(text) is not None
 
 
-def is_epub(evidence: Evidence) -> bool:
+def is_epub(evidence: FileEvidence) -> bool:
     """An archive that says it is an EPUB, or has the part that leads to a book's package."""
     if not evidence.head.startswith(ZIP):
         return False
     return EPUB_TYPE in evidence.head[:200] or EPUB_CONTAINER in evidence.archive_names
 
 
-def is_docx(evidence: Evidence) -> bool:
+def is_docx(evidence: FileEvidence) -> bool:
     return evidence.head.startswith(ZIP) and any(name.startswith("word/") for name in evidence.archive_names)
 
 
-def is_workbook(evidence: Evidence) -> bool:
+def is_workbook(evidence: FileEvidence) -> bool:
     is_named = evidence.path.suffix.lower() == ".xlsx"
     return evidence.head.startswith(ZIP) and (b"xl/" in evidence.head or is_named)
 
 
-def is_parquet(evidence: Evidence) -> bool:
+def is_parquet(evidence: FileEvidence) -> bool:
     return evidence.head.startswith(PARQUET_MARK)
 
 
-# Files that are told by an element of XML or by keys of JSON.
+# Formats with an element of XML or keys of JSON.
 
 TEI_ROOT = re.compile(r"<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]")
 FDX_ROOT = re.compile(r"<FinalDraft[\s>]")
@@ -121,24 +109,24 @@ BARE_MESSAGE = re.compile(
 )
 
 
-def is_tei(evidence: Evidence) -> bool:
+def is_tei(evidence: FileEvidence) -> bool:
     return TEI_ROOT.search(evidence.xml_text) is not None
 
 
-def is_fdx(evidence: Evidence) -> bool:
+def is_fdx(evidence: FileEvidence) -> bool:
     return FDX_ROOT.search(evidence.xml_text) is not None
 
 
-def is_hpd(evidence: Evidence) -> bool:
+def is_hpd(evidence: FileEvidence) -> bool:
     return evidence.first_line.startswith("{") and all(key in evidence.text for key in HPD_KEYS)
 
 
-def is_tvshowguess(evidence: Evidence) -> bool:
+def is_tvshowguess(evidence: FileEvidence) -> bool:
     line = evidence.first_line
     return line.startswith("{") and all(key in line for key in SHOW_KEYS)
 
 
-def is_sillytavern(evidence: Evidence) -> bool:
+def is_sillytavern(evidence: FileEvidence) -> bool:
     """The first row is the metadata of a chat, or a message of one."""
     row = evidence.first_row
     if row is None:
@@ -148,18 +136,18 @@ def is_sillytavern(evidence: Evidence) -> bool:
     return "chat_metadata" in row or ("user_name" in row and "character_name" in row)
 
 
-def is_convokit(evidence: Evidence) -> bool:
-    """The first object is an utterance: an id, a text, a conversation and somebody who speaks."""
+def is_convokit(evidence: FileEvidence) -> bool:
+    """The first object is an utterance: an id, a text, a conversation and a speaker."""
     row = evidence.first_object or {}
     conversation = row.get("conversation_id", row.get("root"))
     return "id" in row and "text" in row and conversation is not None and ("speaker" in row or "user" in row)
 
 
-def is_sharegpt(evidence: Evidence) -> bool:
+def is_sharegpt(evidence: FileEvidence) -> bool:
     return OBJECT.match(evidence.text) is not None and CONVERSATIONS.search(evidence.text) is not None
 
 
-def is_messages(evidence: Evidence) -> bool:
+def is_messages(evidence: FileEvidence) -> bool:
     text = evidence.text
     if OBJECT.match(text) is None:
         return False
@@ -167,7 +155,7 @@ def is_messages(evidence: Evidence) -> bool:
     return has_messages or all(key in text for key in OPEN_WEBUI_KEYS)
 
 
-def is_speeches(evidence: Evidence) -> bool:
+def is_speeches(evidence: FileEvidence) -> bool:
     """The first row has a speaker and words, by the usual names of their keys."""
     row = evidence.first_row
     if row is None:
@@ -193,11 +181,11 @@ INK_END = re.compile(r"-> ?(?:END|DONE)$", re.MULTILINE)
 SCRIPT_HEADING = re.compile(r"#+\s+[^\W\d_]+\s+\d+\s*(?:[:：].*)?")
 
 
-def is_personachat(evidence: Evidence) -> bool:
+def is_personachat(evidence: FileEvidence) -> bool:
     return PERSONACHAT_LINE.match(evidence.text) is not None
 
 
-def is_fountain(evidence: Evidence) -> bool:
+def is_fountain(evidence: FileEvidence) -> bool:
     """Text with cues, or with scene headings or a title page and no labels.
 
     The name decides where there is little of either. Marks that force an element count only beside a title page or
@@ -220,7 +208,7 @@ def is_fountain(evidence: Evidence) -> bool:
     return cues > 0 if marks.title_entries else cues > 1 and marks.spoken >= SHARE_SPOKEN * marks.lines
 
 
-def is_subrip(evidence: Evidence) -> bool:
+def is_subrip(evidence: FileEvidence) -> bool:
     """The first line is a line of times, or a number above one."""
     lines = evidence.lines[:2]
     if len(lines) == 2 and lines[0].isdecimal():
@@ -228,11 +216,11 @@ def is_subrip(evidence: Evidence) -> bool:
     return bool(lines) and TIMES.fullmatch(lines[0]) is not None
 
 
-def is_webvtt(evidence: Evidence) -> bool:
+def is_webvtt(evidence: FileEvidence) -> bool:
     return WEBVTT_LINE.fullmatch(evidence.text.partition("\n")[0].rstrip()) is not None
 
 
-def is_renpy(evidence: Evidence) -> bool:
+def is_renpy(evidence: FileEvidence) -> bool:
     """Characters that are defined, or labels with something said below."""
     text = evidence.text
     if evidence.first_line.startswith(("{", "<")):
@@ -242,7 +230,7 @@ def is_renpy(evidence: Evidence) -> bool:
     return RENPY_LABEL.search(text) is not None and RENPY_SAYING.search(text) is not None
 
 
-def is_ink(evidence: Evidence) -> bool:
+def is_ink(evidence: FileEvidence) -> bool:
     """Two of knots, logic and diverts, or a divert to the end; one of these in a file that is named as one of ink."""
     is_named = evidence.path.suffix == ".ink"
     if not is_named and (evidence.first_line.startswith(("{", "<")) or "```" in evidence.text):  # or a page about ink
@@ -252,7 +240,7 @@ def is_ink(evidence: Evidence) -> bool:
     return marks >= (1 if is_named else 2) or INK_END.search(text) is not None
 
 
-def is_script(evidence: Evidence) -> bool:
+def is_script(evidence: FileEvidence) -> bool:
     """The first line that is no comment is a heading with its level and number."""
     first = next((line for line in evidence.lines if not line.startswith("%")), "")
     return SCRIPT_HEADING.fullmatch(first) is not None
@@ -262,7 +250,7 @@ FRONT_LINES = 9  # in which the front matter shows that it lists a cast
 MARKDOWN_SHARE = 10  # at least one line in so many is a speech
 
 
-def is_markdown(evidence: Evidence) -> bool:
+def is_markdown(evidence: FileEvidence) -> bool:
     """Lines that begin with an emphasised name; or a heading, and lines that begin with a name.
 
     Pages of documentation have emphasised words and colons too.
@@ -294,7 +282,7 @@ def is_markdown(evidence: Evidence) -> bool:
     return plain.total() * (MARKDOWN_SHARE if max(plain.values()) > 1 else 3) >= len(lines)
 
 
-def is_table(evidence: Evidence) -> bool:
+def is_table(evidence: FileEvidence) -> bool:
     """Rows of cells under usual names, or under names of their own that are plainly a table's."""
     if evidence.table is None:
         return False
@@ -324,7 +312,7 @@ SHARE_VERSE = 0.9
 VERSE_WIDTH = 62
 
 
-def is_prose(evidence: Evidence) -> bool:
+def is_prose(evidence: FileEvidence) -> bool:
     """Most of its words stand in paragraphs of sentences."""
     text = evidence.text
     if evidence.has_nul or text.count("\ufffd") * 20 > len(text) or NOT_PROSE.match(text) or FOREIGN_LINE.search(text):
@@ -382,7 +370,7 @@ TRANSCRIPT_LINES = 400
 LONGEST_LINE = 600  # characters
 
 
-def is_transcript(evidence: Evidence) -> bool:
+def is_transcript(evidence: FileEvidence) -> bool:
     """Text that shows labels or scene markers, or is of a numbered episode; never another format's file."""
     text, first, lines = evidence.text, evidence.first_line, evidence.lines[:TRANSCRIPT_LINES]
     if not lines or PERSONACHAT_FIRST.match(first) or MARKDOWN_FIRST.match(first):
@@ -412,7 +400,7 @@ def _is_json(first: str, text: str) -> bool:
 
 TABLES = PARQUET, SPEECHES, TABLE = (
     Format("parquet", is_parquet, "parquet"),
-    Format("speeches", is_speeches, "speeches"),
+    Format("speeches", is_speeches, "table", "SPEECHES"),
     Format("csv", is_table, "table"),
 )
 """Formats whose columns may be named."""
@@ -422,10 +410,10 @@ FORMATS: tuple[Format, ...] = (
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,
-    Format("TEI drama", is_tei, "tei"),
+    Format("TEI drama", is_tei, "tei.reading"),
     Format("fdx", is_fdx, "fdx"),
-    Format("HPD sessions", is_hpd, "hpd"),
-    Format("HPD relations (XLSX)", is_workbook, "hpd", "RELATIONS"),
+    Format("HPD sessions", is_hpd, "hpd.reading"),
+    Format("HPD relations (XLSX)", is_workbook, "hpd.relations"),
     Format("TVShowGuess scenes", is_tvshowguess, "tvshowguess"),
     Format("sillytavern", is_sillytavern, "sillytavern"),
     Format("convokit", is_convokit, "convokit"),

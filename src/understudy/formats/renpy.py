@@ -252,7 +252,7 @@ class _RenpyParser:
             yield self._unread(statement, "a comment")
         elif match := LABEL.fullmatch(text):
             self.background = ""
-            yield from self._place(statement, match[1], is_label=True)
+            yield from self._set_scene(statement, match[1], is_label=True)
         elif "Character" in text and (match := CHARACTER.match(text)):
             yield self._declaration(statement, self.defined.names.get(match["id"]))
         elif word in self.defined.names:
@@ -316,7 +316,7 @@ class _RenpyParser:
             return Heading(at, statement.text, units=statement.units)
         return CastEntry(at, Character(name), units=statement.units)
 
-    def _place(self, statement: RenpyStatement, setting: str, is_label: bool) -> Iterator[Event]:
+    def _set_scene(self, statement: RenpyStatement, setting: str, is_label: bool) -> Iterator[Event]:
         """A label or a background: the setting of a scene that begins here, or of one that has just begun."""
         if self.scene is not None and (not is_label or self.scene.setting == ""):
             joined = ", ".join(filter(None, (self.scene.setting, setting)))
@@ -336,7 +336,7 @@ class _RenpyParser:
         picture = match[1] if match else ""
         if statement.word == "scene" and picture not in ("", self.background) and not picture.startswith("expression"):
             self.background = picture
-            yield from self._place(statement, picture, is_label=False)
+            yield from self._set_scene(statement, picture, is_label=False)
             return
         name = self.defined.tags.get(picture.split()[0]) if picture else None
         comes = statement.word == "show"

@@ -34,10 +34,10 @@ from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Source
 
-__all__ = ["TableRow", "as_number", "cell_text", "row_events"]
+__all__ = ["TableRow", "row_events"]
 
 NOBODY = frozenset(("", "background", "none", "null", "nan", "narrator:"))
-LOOK_AHEAD = 100  # rows by which it is told how a table counts time
+LOOK_AHEAD = 100  # rows that decide how a table counts time
 LARGEST = 2**32 - 1
 DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,3}")
 OUTER = ("book", "part", "chapter")
@@ -178,7 +178,7 @@ class _Dating:
                 if (value := _cell(row, getattr(columns, level))) not in (None, ""):
                     values[level].append(value)
         levels = tuple(level for level in LEVELS if values[level])
-        return cls(levels, frozenset(one for one in levels if all(as_number(v) is not None for v in values[one])))
+        return cls(levels, frozenset(level for level in levels if all(as_number(v) is not None for v in values[level])))
 
     def applies_to(self, row: TableRow, columns: Columns) -> bool:
         """Does a row have a cell for every level, filled in here or above?"""

@@ -30,11 +30,8 @@ __all__ = [
     "SPOKEN",
     "ElementKind",
     "ScreenplayElement",
-    "ScreenplayOutline",
-    "numbered_section",
     "outline_of",
     "screenplay_events",
-    "setting_and_number",
 ]
 
 ElementKind: TypeAlias = Literal[
@@ -57,7 +54,7 @@ ElementKind: TypeAlias = Literal[
 class ScreenplayElement(NamedTuple):
     """One element in plain words (no marks): a paragraph of action, a cue, a scene heading.
 
-    What is sung under a cue is a lyric; what nobody is named for is a song.
+    What is sung under a cue is a lyric; without a cue it is a song.
     """
 
     kind: ElementKind
@@ -230,7 +227,7 @@ def screenplay_events(
 
 
 class _EventBuilder:
-    """What is open at the place that has been read up to: the section, the scene, the speech."""
+    """What is open at the current position: the section, the scene, the speech."""
 
     def __init__(self, source: SourceFile, outline: ScreenplayOutline) -> None:
         self._source, self._outline = source, outline

@@ -36,7 +36,7 @@ from understudy.sources.events import (
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 
-__all__ = ["READER", "levels_of"]
+__all__ = ["READER"]
 
 HEADING = re.compile(r"(#+)\s+([^\W\d_]+)\s+(\d+)\s*(?:[:：]\s*(.*))?")
 PRESENT = re.compile(r"Present( exactly)?:\s*(.*)", re.IGNORECASE)

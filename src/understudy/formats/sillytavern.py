@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
-from understudy.sources.bounds import check_names
 from understudy.sources.events import (
     CastEntry,
     Description,
@@ -32,6 +31,7 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
     Unread,
+    check_names,
 )
 from understudy.sources.jsonstream import json_lines
 from understudy.sources.names import is_group
@@ -40,7 +40,7 @@ from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Scene, Source
 
-__all__ = ["MARK", "READER", "SESSION_GAP_S", "SETTING", "VERBATIM", "export_sillytavern", "parse_date"]
+__all__ = ["READER", "export_sillytavern", "parse_date"]
 
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"
@@ -211,7 +211,7 @@ def _messages(scene: Scene, character: str | None, date: datetime) -> Iterator[d
         extra: dict[str, str] = {}
         if line.speaker is None:
             extra["type"] = "narrator"
-        if fill_macros(line.text, "?") != line.text:  # said as it stands, not a place for a name
+        if fill_macros(line.text, "?") != line.text:  # said literally, no placeholder for a name
             extra[MARK] = VERBATIM
         is_user = character is not None and line.speaker not in (None, character)
         yield _message(line.speaker or NARRATOR, is_user, date, line.text, extra)

@@ -47,7 +47,7 @@ class Segment(NamedTuple):
     speaker: str | None
     text: str
     is_new: bool
-    """Does somebody else begin to speak here, named or not?"""
+    """Does another speaker begin here, named or not?"""
     units: int
 
 
@@ -89,22 +89,22 @@ def _seconds(hours: str | None, minutes: str, seconds: str, part: str | None) ->
 
 def segments(subtitle: TimedText) -> list[Segment]:
     """What is said and described in a subtitle, in order; its lines are the units of the segments."""
-    found: list[Segment] = []
+    joined: list[Segment] = []
     above = subtitle.units - len(subtitle.lines)
     for number, line, lines in _logical_lines(subtitle.lines):
         pieces = _pieces(number, line)
         for piece in pieces:
             units, above = above + (lines if piece is pieces[0] else 0), 0
-            last = found[-1] if found else None
+            last = joined[-1] if joined else None
             if last is not None and _continues(last, piece):
-                found[-1] = last._replace(text=f"{last.text} {piece.text}".strip(), units=last.units + units)
+                joined[-1] = last._replace(text=f"{last.text} {piece.text}".strip(), units=last.units + units)
             else:
-                found.append(piece._replace(units=units))
+                joined.append(piece._replace(units=units))
         if not pieces:  # nothing but markup in this line
             above += lines
-    if above and found:
-        found[-1] = found[-1]._replace(units=found[-1].units + above)
-    return found
+    if above and joined:
+        joined[-1] = joined[-1]._replace(units=joined[-1].units + above)
+    return joined
 
 
 def _logical_lines(lines: tuple[tuple[int, str], ...]) -> Iterator[tuple[int, str, int]]:
@@ -180,7 +180,7 @@ def _plain(text: str) -> str:
 
 SCENE_PAUSE_S = 15.0
 JOIN_PAUSE_S = 4.0
-USUAL = 0.5  # share of what is said that names somebody, from which no name means 'the same'
+USUAL = 0.5  # share of speech with a name, from which no name means 'the same speaker'
 LONGEST_TURN = 600  # characters up to which finished sentences of one speaker are joined
 LONGEST_SPEECH = 20_000
 ENDED = re.compile(r"[.!?…。！？♪][\"”'’)\]]*$")
@@ -209,7 +209,7 @@ def subtitle_events(source: SourceFile, parse: SubtitleParser, language: str | N
 
 
 def _names_are_usual(source: SourceFile, parse: SubtitleParser) -> bool:
-    """A first pass over the file: is somebody named in most of what is said? An error if nobody ever is."""
+    """A first pass over the file: does most of what is said name its speaker? An error if none does."""
     said = named = 0
     for item in parse(SourceFile(source.path)):
         for segment in segments(item) if isinstance(item, TimedText) else ():
@@ -398,7 +398,7 @@ def _blocks(source: SourceFile) -> Iterator[Block]:
 
 
 def _timed(source: SourceFile, block: Block) -> Iterator[TimedText | Event]:
-    """The cue of a block; several, where somebody forgot the blank lines between them."""
+    """The cue of a block; several, where the blank lines between them are missing."""
     starts = [index for index, (_, line) in enumerate(block) if times_of(line)]
     first = starts[0] if starts else len(block)
     named = bool(starts) and first == 1

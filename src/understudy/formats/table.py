@@ -1,31 +1,38 @@
-"""Tables: CSV and TSV with a header row, one speech a row.
+"""Tables of speeches, one a row: CSV and TSV with a header row, and JSON lines.
 
 Cells are separated by commas, semicolons, tabs or bars, whichever makes the rows agree in width. A quoted cell may run
 over several lines; where quotation marks do not work as quotes (`Ann<TAB>"Well," he said.`), they belong to the text.
-Columns are recognised by their usual names (see `columns`), or named by who reads; a table whose columns cannot be told
-is refused with a list of them. The units of a row are its non-blank lines.
+The units of a row are its non-blank lines.
+
+Columns, and the keys of JSON lines, are recognised by their usual names (see `columns`), or named by whoever reads the
+file; a table whose columns cannot be told is refused with a list of them. A row that cannot be a speech or a
+description is listed as unread; a row of JSON lines that is no JSON at all is an error, for then the file is damaged.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 from understudy.errors import UnknownFormat
 from understudy.formats.rows import TableRow, row_events
 from understudy.sources.columns import SEPARATOR_LINE, Columns, TableFormat, TableSample, table_lines, table_sample
 from understudy.sources.events import Event, Heading, Reader, Unread
+from understudy.sources.jsonstream import SURROGATE
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER", "table_reader", "table_texts"]
+__all__ = ["READER", "SPEECHES", "table_reader", "table_texts"]
 
 MOST_NAMES = 40  # listed in an error
 LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take in the rest of the file
 
 
 def table_reader(named: Columns | None = None) -> Reader:
-    """The reader of tables, for the columns that somebody names or for those of the usual names."""
+    """The reader of tables, for columns of the given names, or of the usual ones."""
     given = Columns() if named is None else named
 
     def events(source: SourceFile) -> Iterator[Event]:
@@ -151,3 +158,64 @@ class _PhysicalLines:
 
 
 READER = table_reader()
+
+
+# JSON lines.
+
+
+MOST_KEYS = 20  # named in an error
+
+
+def speeches_reader(named: Columns | None = None) -> Reader:
+    """The reader of JSON lines, for keys of the given names, or of the usual ones."""
+    given = Columns() if named is None else named
+
+    @lru_cache(maxsize=256)
+    def columns_of_keys(keys: tuple[str, ...]) -> Columns:
+        return given.completed(keys)
+
+    def events(source: SourceFile) -> Iterator[Event]:
+        rows = _json_rows(source) if named is None else _with_named_keys(source, given)
+        yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
+
+    return Reader("speeches", events, with_columns=speeches_reader)
+
+
+def _json_rows(source: SourceFile) -> Iterator[TableRow]:
+    for number, line in source.lines():
+        if line and not line.isspace():
+            yield TableRow(number, 1, line, _row(source, line, number))
+
+
+def _with_named_keys(source: SourceFile, named: Columns) -> Iterator[TableRow]:
+    """The rows of a file whose first one must have the given keys."""
+    first = True
+    for row in _json_rows(source):
+        columns = named.completed(row.cells)
+        missing = [column for column in columns.named().values() if column not in row.cells]
+        if first and (missing or columns.speaker is None or columns.text is None):
+            keys = ", ".join(map(repr, list(row.cells)[:MOST_KEYS]))
+            wrong = f"has no key {missing[0]!r}" if missing else "has no key for who speaks and what is said"
+            raise source.error(
+                f"{wrong}; its keys are {keys}: name them with --columns speaker=KEY,text=KEY", row.number
+            )
+        first = False
+        yield row
+
+
+def _row(source: SourceFile, line: str, number: int) -> Mapping[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise source.error(f"is not a row of JSON ({error}): the file is cut off or damaged", number) from error
+    if SURROGATE.search(line):
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise source.error("holds half of a character (a lone surrogate): the file is damaged", number) from error
+    if not isinstance(row, dict):
+        raise source.error("is JSON, but not an object with a speaker and words", number)
+    return row
+
+
+SPEECHES = speeches_reader()

@@ -24,7 +24,7 @@ from understudy.sources.jsonstream import RecordLocation, json_lines, read_recor
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["READER", "ShowScene", "events", "folder_of", "show_scenes"]
+__all__ = ["READER", "ShowScene", "folder_of", "show_scenes"]
 
 FOLDER = "tvshowguess"
 
@@ -54,7 +54,7 @@ class ShowScene(NamedTuple):
         return _setting(self.title)
 
     def said(self) -> Iterator[tuple[str | None, str]]:
-        """Who says what, by the file's own names for them; nobody says what is described."""
+        """Who says what, by the file's own names for them; descriptions have no speaker."""
         for speaker, text in self.lines:
             label = None if speaker == BACKGROUND else read_label(text)
             if label is None or not looks_like_label(label.name):  # its own splitting takes '[Time: 3' for a name

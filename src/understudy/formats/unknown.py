@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import UnknownFormat
-from understudy.formats.evidence import Evidence
+from understudy.formats.evidence import FileEvidence
 
-__all__ = ["Look", "is_lorebook", "look_at", "unknown_format"]
+__all__ = ["is_lorebook", "unknown_format"]
 
 MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", "save its text as a .txt file (pdftotext does it), or read the book as EPUB"),
@@ -60,7 +60,7 @@ class Look(NamedTuple):
     why: str = ""
 
 
-def unknown_format(evidence: Evidence, formats: Iterable[str]) -> UnknownFormat:
+def unknown_format(evidence: FileEvidence, formats: Iterable[str]) -> UnknownFormat:
     if is_lorebook(evidence):
         return _lorebook_refused(evidence.path)
     look = look_at(evidence)
@@ -74,7 +74,7 @@ def unknown_format(evidence: Evidence, formats: Iterable[str]) -> UnknownFormat:
     )
 
 
-def look_at(evidence: Evidence) -> Look:
+def look_at(evidence: FileEvidence) -> Look:
     """The plainest thing that can be said of the first bytes of a file."""
     head = evidence.head
     for magic, what, advice in MAGIC:
@@ -166,7 +166,7 @@ def _prose(lines: list[tuple[int, str]]) -> Look | None:
     return Look("prose: this looks like a novel", "read it as one: --format prose", "prose", lines[0][0], "it is short")
 
 
-def _plain(evidence: Evidence, lines: list[tuple[int, str]]) -> Look:
+def _plain(evidence: FileEvidence, lines: list[tuple[int, str]]) -> Look:
     labelled = {number for number, line in lines if evidence.label(line)}
     number, line = next((item for item in lines if item[0] not in labelled), lines[0])
     return Look(
@@ -178,7 +178,7 @@ def _plain(evidence: Evidence, lines: list[tuple[int, str]]) -> Look:
     )
 
 
-def is_lorebook(evidence: Evidence) -> bool:
+def is_lorebook(evidence: FileEvidence) -> bool:
     """JSON with a lorebook's entries, with keys and contents. Cards have them too, and are asked for first."""
     text = evidence.json_text
     if not text.startswith("{"):

@@ -17,7 +17,7 @@ from typing import Self
 from understudy.errors import InputError
 from understudy.sources.source import SourceFile
 
-__all__ = ["DAMAGE", "LARGEST_PART", "ArchivePart", "SourceArchive", "leading_names"]
+__all__ = ["DAMAGE", "ArchivePart", "SourceArchive", "leading_names"]
 
 LARGEST = 512 * 1024 * 1024  # pictures included; only text is unpacked
 LARGEST_PART = 32 * 1024 * 1024

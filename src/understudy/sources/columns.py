@@ -73,7 +73,7 @@ class Columns:
 
     @classmethod
     def of(cls, named: Mapping[str, str]) -> Columns:
-        """As somebody names them: `{"speaker": "Sprecher", "text": "Zeile"}`."""
+        """From names that are given: `{"speaker": "Sprecher", "text": "Zeile"}`."""
         known = [field.name for field in fields(cls)]
         for kind, column in named.items():
             if kind not in known:
@@ -88,16 +88,16 @@ class Columns:
         for column in header:
             by_name.setdefault(_plain(column), column)
         taken = {_plain(column) for column in self.named().values()}
-        found: dict[str, str | None] = {}
+        columns: dict[str, str | None] = {}
         for kind, usual in USUAL.items():
             if (own := getattr(self, kind)) is not None:
-                found[kind] = by_name.get(_plain(own), own)
+                columns[kind] = by_name.get(_plain(own), own)
                 continue
             free = [name for name in usual if name in by_name and name not in taken]
             if kind in ("speaker", "text"):
                 free = [name for name in free if name in CERTAIN or by_name[name] not in numeric]
-            found[kind] = by_name[free[0]] if free else None
-        return Columns(**found)
+            columns[kind] = by_name[free[0]] if free else None
+        return Columns(**columns)
 
     def named(self) -> dict[str, str]:
         """Kind and column of those that are there."""

@@ -15,15 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.sources.source import SourceFile, universal_lines
 
-__all__ = [
-    "LONGEST_RECORD",
-    "SURROGATE",
-    "RecordLocation",
-    "json_lines",
-    "json_members",
-    "json_records",
-    "read_records_at",
-]
+__all__ = ["SURROGATE", "RecordLocation", "json_lines", "json_members", "json_records", "read_records_at"]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100

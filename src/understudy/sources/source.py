@@ -66,8 +66,8 @@ class SourceFile:
     """One file being read. `units` counts its non-blank lines (or units), apart from what a reader makes of them.
 
     `story_folder` is the folder it is read as a part of, `novel` the novel that is read from it and other files.
-    `attributed` is called with what was worked out of prose. `annotates` is the file that this one's content is told
-    with, `annotations` are the files whose content is told with this one's.
+    `attributed` is called with what was worked out of prose. `annotates` is the file that this one's content is merged
+    into, `annotations` are the files whose content is merged into this one's.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class SourceFile:
             raise InputError("is empty: there is nothing to read", self.path)
 
     def head(self) -> bytes:
-        """The first bytes, by which a format is told."""
+        """The first bytes, by which a format is recognised."""
         try:
             with self.path.open("rb") as file:
                 return file.read(HEAD_BYTES)

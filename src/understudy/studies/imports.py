@@ -3,9 +3,9 @@
     tvshowguess   human_annotation/ of TVShowGuess: tables of what telling masked speakers took (`formats.annotations`),
                   with the scenes as they were shown beside them (.raw); a table is one person's, and a `guess` study.
                   It is named for its show, or as `--format annotation` names it: SHOW-p2.tsv
-    volunteers    ConvAI2's chats of volunteers with bots (`formats.volunteers`): the score, 1 to 5, that somebody gave
-                  to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the score
-                  stands for engagingness, as in that kind's own `--format volunteers`
+    volunteers    ConvAI2's chats of volunteers with bots (`formats.chat_records`): the score, 1 to 5, that somebody
+                  gave to their chat, and whether they chose the bot's profile of two; a `rate` study, in which the
+                  score stands for engagingness, as in that kind's own `--format volunteers`
 
 A finished study lies in a database like any other: status, results, agreement and outputs are the same.
 """
@@ -22,8 +22,8 @@ from pathlib import Path
 
 from understudy.errors import InputError
 from understudy.formats.annotations import Annotation, read_annotations
+from understudy.formats.chat_records import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.formats.tvshowguess import EPISODE
-from understudy.formats.volunteers import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.guessing import Masked
 from understudy.story.types import Line, Moment, Scene
 from understudy.studies.item import Block, Item, Option, Question, Said

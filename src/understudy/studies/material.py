@@ -7,7 +7,7 @@ from pathlib import Path
 
 from understudy.errors import AgentError, InputError
 from understudy.formats import read
-from understudy.formats.persona_records import read_persona_records
+from understudy.formats.chat_records import read_persona_records
 from understudy.story.dialogue import Agent
 from understudy.story.storyfile import Story
 from understudy.studies.study import Study

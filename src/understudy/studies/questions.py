@@ -20,7 +20,7 @@ from typing import TypeVar
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
 from understudy.errors import InputError, StoryError
 from understudy.formats import embedded
-from understudy.formats.hpd import question_of, sessions
+from understudy.formats.hpd.reading import question_of, sessions
 from understudy.formats.probes import read_probes
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at

@@ -19,8 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.annotations import HISTORY, Annotation, Instance, Rationale, ShowInstance
-from understudy.formats.speaker_guesses import SpeakerGuess, guess_documents
+from understudy.formats.annotations import (
+    HISTORY,
+    Annotation,
+    Instance,
+    Rationale,
+    ShowInstance,
+    SpeakerGuess,
+    guess_documents,
+)
 from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.metrics.statistics import Estimate, interval
 from understudy.story.storyfile.toml_tables import replace_text

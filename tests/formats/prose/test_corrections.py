@@ -1,7 +1,6 @@
-"""What an author decides about quotations stays, is found again, and is applied."""
-
 from __future__ import annotations
 
+import random
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -10,19 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import realdata
 from prosetext import guessed, prose_of
 from understudy.errors import CastError, InputError
 from understudy.formats.prose.corrections import (
     Corrections,
     SpeakerDecision,
     SpeakerProposal,
+    context_of,
     corrected,
+    match_quotations,
     parse_corrections,
     quotations_file_of,
     read_corrections,
 )
 from understudy.formats.prose.corrections_file import render_corrections, write_corrections, write_doubtful
 from understudy.formats.prose.speaker_decisions import entry_named, set_not_speech, set_speaker, undo
+from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution
 from understudy.sources.source import SourceFile
 
@@ -234,3 +237,31 @@ def test_whatever_is_said_is_written_and_read_the_same(
     assert text == render_corrections(corrections)
     assert parse_corrections(text, path) == read_corrections(path)
     assert set(corrections.matched(prose).values()) == set(range(len(prose.quotations)))
+
+
+def test_decisions_stay_with_their_quotations_in_an_edited_novel() -> None:
+    text = (realdata.folder("pdnc") / "TheSunAlsoRises" / "novel_text.txt").read_text(encoding="utf-8")
+    text = text.replace("\r\n", "\n")[:150_000]
+    prose, chance = parse_prose(text), random.Random(1)
+    pieces, moved, deleted, last, length = list[str](), dict[int, int](), set[int](), 0, 0
+    for number, paragraph in enumerate(prose.paragraphs):
+        start, end = paragraph.span
+        before, body, draw = text[last:start], text[start:end], chance.random()
+        before += "It rained.\n\n" if 0.04 <= draw < 0.08 else ""
+        if draw < 0.04:
+            deleted.add(number)
+            body = ""
+        moved[number] = length + len(before) - start
+        pieces += [before, body]
+        length, last = length + len(before) + len(body), end
+    edited = parse_prose("".join([*pieces, text[last:]]))
+    matched = match_quotations([context_of(prose, quotation) for quotation in prose.quotations], edited)
+    wrong = 0
+    for index, quotation in enumerate(prose.quotations):
+        if quotation.paragraph in deleted:
+            wrong += index in matched
+        elif index in matched:
+            wrong += edited.quotations[matched[index]].span.start != quotation.span.start + moved[quotation.paragraph]
+    left = sum(quotation.paragraph not in deleted for quotation in prose.quotations)
+    assert left > 500 and len(deleted) > 20
+    assert len(matched) >= 0.99 * left and wrong <= 0.002 * left

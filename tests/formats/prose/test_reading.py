@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reading import events_of, of_kind, recognises
 from understudy.errors import InputError
-from understudy.formats.prose import novel
+from understudy.formats.prose import reading as prose_reading
 from understudy.formats.prose.reading import READER, prose_events
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
@@ -70,7 +70,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     said = ModuleType("understudy.novels.attribution")
     said.attribute = fake_attribution  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, said.__name__, said)
-    monkeypatch.setattr(novel, "find_cast", fake_cast)
+    monkeypatch.setattr(prose_reading, "find_cast", fake_cast)
 
 
 def events_of_text(folder: Path, text: str) -> list[Event]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from talkers import shows_folder
-from understudy.formats.speaker_guesses import SpeakerGuess
+from understudy.formats.annotations import SpeakerGuess
 from understudy.guessing import Masked
 from understudy.papers.tvshowguess.bench import bench_guess, people_speakers
 from understudy.progress import ignore_progress

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brasskey import CAST
 from understudy.errors import InputError
-from understudy.formats.casttoml import read_cast
+from understudy.formats.story_folder import read_cast
 from understudy.server.uploads.fixes import (
     AddAlias,
     CastFix,

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from understudy.errors import InputError
-from understudy.formats.annotations import Instance, read_annotations, read_needed_scenes
-from understudy.formats.speaker_guesses import read_speaker_guesses
+from understudy.formats.annotations import Instance, read_annotations, read_needed_scenes, read_speaker_guesses
 from understudy.progress import ignore_progress
 from understudy.studies.item import Item, item_from_document
 from understudy.studies.kind import GivenAnswer

@@ -8,7 +8,7 @@ import pytest
 
 from studying import crowd, items_of, study_of
 from understudy.formats import read
-from understudy.formats.persona_records import read_persona_records
+from understudy.formats.chat_records import read_persona_records
 from understudy.story.persona import persona_at
 from understudy.studies.item import Problem
 from understudy.studies.kind import GivenAnswer

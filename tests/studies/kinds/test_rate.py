@@ -11,7 +11,7 @@ import pytest
 import realdata
 from studying import chat, crowd, items_of, study_of, write_chats
 from understudy.formats import read
-from understudy.formats.volunteers import read_judged_chats
+from understudy.formats.chat_records import read_judged_chats
 from understudy.papers.personachat.judged_chats import bench_judged_chats
 from understudy.story.persona import persona_at
 from understudy.studies.item import Item

@@ -10,7 +10,7 @@ import pytest
 import realdata
 from studying import crowd, items_of, study_of
 from understudy.errors import InputError
-from understudy.formats.persona_records import read_persona_records
+from understudy.formats.chat_records import read_persona_records
 from understudy.studies.item import Item
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.revise import shared_forms

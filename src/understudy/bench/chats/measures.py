@@ -27,8 +27,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.formats.chat_records import ChatRecord
-from understudy.formats.volunteers import BOT_SIDE, HUMAN_SIDE
+from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, ChatRecord
 from understudy.language.backends.transformer import Transformer
 from understudy.language.encoding import Floats, shared_encoder, shipped_model
 from understudy.language.lexical.rows import Reals

@@ -320,7 +320,7 @@ def whole_characters(text: str) -> str:
 
 
 def greetings_for(situation: Situation) -> tuple[str, ...]:
-    """The greetings of the character's card, with the name of the one faced filled in; empty without a card."""
+    """The greetings of the character's card, with the interlocutor's name filled in; empty without a card."""
     persona = situation.persona
     user = situation.faced.name if situation.faced else ""
     return tuple(fill_macros(text, persona.name, user, persona.language) for text in persona.greetings)

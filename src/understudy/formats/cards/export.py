@@ -25,7 +25,7 @@ from understudy.story.types import Line, Relation, Scene
 from understudy.story.wording import listed, scene_sentence, tie_sentence
 from understudy.text import words
 
-__all__ = ["NAMESPACE", "CardScene", "card_at"]
+__all__ = ["CardScene", "card_at"]
 
 NAMESPACE = "understudy"
 NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\\/:*?"<>|]')
@@ -78,7 +78,7 @@ def card_at(situation: Situation, title: str, version: int | None = None, origin
 
 
 def _origin(situation: Situation, title: str) -> dict[str, Any]:
-    """Which story and moment a card was made from, and which of its sentences nobody wrote."""
+    """Which story and moment a card was made from, and which of its sentences were found, not written."""
     persona = situation.persona
     origin: dict[str, Any] = {
         "story": title,
@@ -97,7 +97,7 @@ def _found_tie(tie: Relation, persona: Persona) -> dict[str, Any]:
 
 
 def _extended(original: Card, situation: Situation, title: str) -> Card:
-    """The card somebody came from, with what the story says of them beyond it."""
+    """The card that a character came from, with what the story says beyond it."""
     card, persona = in_version(original, max(original.version, 2)), situation.persona
     data = dict(card.data)
     if not card.text("description").strip():
@@ -146,7 +146,7 @@ def _unsaid(persona: Persona) -> Iterator[str]:
 
 
 def _book_name(persona: Persona, title: str) -> str:
-    """What a program keeps the lorebook as: a file by its name, in the place of any other of that name."""
+    """What a program keeps the lorebook as: a file by its name, instead of any other of that name."""
     return NOT_IN_FILE_NAMES.sub("", f"{persona.name} {persona.moment.dotted} ({title})")
 
 
@@ -193,9 +193,10 @@ def _entry(other: Other, aliases: Sequence[str], language: str, order: int) -> d
 # What makes a card playable.
 #
 # scene       where and when, who is there, the last that was said or done, and who `{{user}}` is
-# greeting    a line that began a scene and calls nobody; before somebody given, one that was said to them;
+# greeting    a line that began a scene and addresses nobody; with an interlocutor, one that was said to them;
 #             else the character introduces itself
-# examples    exchanges with one person, who is `{{user}}` throughout: the one given, else whoever was talked with most
+# examples    exchanges with one person, who is `{{user}}` throughout: the interlocutor, else the person talked with
+# most
 
 EXCHANGES = 8
 GREETINGS = 3
@@ -214,14 +215,14 @@ CALLS = frozenset(
     "sir madam ma'am miss mister lady ladies gentleman gentlemen lad lass boy boys girl girls child children dear "
     "darling love friend friends captain doctor father mother mum mom dad papa mama everyone everybody folks".split()
 )
-"""English words that call somebody where they stand between marks."""
+"""English words that are vocatives where they stand between marks."""
 BEFORE_CALL = r"(?P<before>^|[,.!?;:…—、。！？，“\"]\s*|\b[Oo]h )"
 AFTER_CALL = r"(?=\s*(?:[,.!?;:…—、。！？，”\"]|$))"
 SLOT = re.compile(BEFORE_CALL + r"(?:my |dear |old |little )*(?P<word>[^\W\d_][\w'’]*)" + AFTER_CALL)
 
 
 @dataclass(frozen=True, slots=True)
-class _Utterance:
+class _OwnUtterance:
     """Something the character said to others, what it had heard just before, and who spoke next."""
 
     scene: int
@@ -292,8 +293,8 @@ class CardScene:
         texts = [one_line(utterance.said.text) for utterance in chosen[: GREETINGS - 1]]
         return tuple(dict.fromkeys((*texts, introduction)))
 
-    def _can_open(self, utterance: _Utterance) -> bool:
-        """Does it say enough, and to nobody in particular, or to the one faced?"""
+    def _can_open(self, utterance: _OwnUtterance) -> bool:
+        """Is it long enough, and said to nobody in particular, or to the interlocutor?"""
         text = one_line(utterance.said.text)
         if len(text) < FULL_LINE.get(self.language, FULL_LINE["en"]):
             return False
@@ -330,19 +331,19 @@ class CardScene:
 
     @cached_property
     def _partner(self) -> str | None:
-        """The one faced where they have talked, else whoever was talked with most."""
+        """The interlocutor where they have talked, else the person talked with most."""
         talked_with = Counter(utterance.heard.speaker for utterance in self._recent if utterance.heard)
         if self._faced in talked_with:
             return self._faced
         return talked_with.most_common(1)[0][0] if talked_with else None
 
-    def _with(self, partner: str | None) -> list[_Utterance]:
+    def _with(self, partner: str | None) -> list[_OwnUtterance]:
         """What was said to one person, and what opened a scene in which nobody else was."""
-        chosen: list[_Utterance] = []
+        chosen: list[_OwnUtterance] = []
         is_to_partner = False
         for utterance in self._recent:
             if utterance.goes_on:
-                pass  # it is said to whom the one before it was said
+                pass  # it is said to the same person as the utterance before it
             elif utterance.heard is not None:
                 is_to_partner = utterance.heard.speaker == partner
             else:
@@ -352,7 +353,7 @@ class CardScene:
         return chosen
 
     @cached_property
-    def _recent(self) -> list[_Utterance]:
+    def _recent(self) -> list[_OwnUtterance]:
         """What was said to others of late: enough for the examples, or all there is."""
         limit = SCENES
         while True:
@@ -366,7 +367,7 @@ class CardScene:
                 return utterances
             limit *= 4
 
-    def _said_in(self, number: int, scene: Scene) -> Iterator[_Utterance]:
+    def _said_in(self, number: int, scene: Scene) -> Iterator[_OwnUtterance]:
         spoken = [line for line in scene.lines if line.speaker is not None and line.moment not in self._thoughts]
         own_name = self.persona.name
         others = frozenset(scene.present) - {own_name}
@@ -377,7 +378,7 @@ class CardScene:
                 continue
             after = next((later.speaker for later in spoken[index + 1 :] if later.speaker != own_name), None)
             goes_on = index > 0 and spoken[index - 1].speaker == own_name
-            yield _Utterance(number, line, heard, goes_on, others, after)
+            yield _OwnUtterance(number, line, heard, goes_on, others, after)
 
     @cached_property
     def _thoughts(self) -> frozenset[object]:
@@ -391,7 +392,7 @@ class CardScene:
 
     @cached_property
     def _names_of_others(self) -> re.Pattern[str]:
-        """Everybody else whom the character knows, the one faced left out."""
+        """Everybody else the character knows, without the interlocutor."""
         situation, persona = self.situation, self.persona
         spared = {persona.name, self._faced or ""}
         known = [other for other in (*situation.acquaintances, *situation.present) if other.name not in spared]

@@ -32,9 +32,7 @@ from understudy.story.macros import fill_macros
 from understudy.story.types import LoreEntry
 
 __all__ = [
-    "MAX_PATTERN",
     "POSITIONS",
-    "Regex",
     "Unsupported",
     "active_entries",
     "compile_regex",
@@ -137,7 +135,7 @@ class _Scan:
     def __init__(self, history: Sequence[Turn], char: str, user: str, depth: int) -> None:
         self._turns = [f"{MESSAGE}{turn.speaker}: {turn.text}" for turn in reversed(history)]
         self._char, self._user, self._depth = char, user, depth
-        self._found = ""
+        self._recursed = ""
         self._left = MAX_STEPS
         self._texts = dict[tuple[int, bool], _ScannedText]()
         self._patterns = dict[tuple[str, str], Regex | None]()
@@ -148,7 +146,7 @@ class _Scan:
 
     def add(self, contents: Iterable[str]) -> None:
         filled = (fill_macros(content, self._char, self._user) for content in contents)
-        self._found = "\n".join([*filled, self._found])
+        self._recursed = "\n".join([*filled, self._recursed])
         self._texts.clear()
 
     def finds(self, entry: LoreEntry, level: int, is_recursing: bool) -> bool:
@@ -185,7 +183,7 @@ class _Scan:
     def _text(self, depth: int, is_recursing: bool) -> _ScannedText:
         text = self._texts.get((depth, is_recursing))
         if text is None:
-            joined = "\n".join(self._turns[:depth]) + ("\n" + self._found if is_recursing else "")
+            joined = "\n".join(self._turns[:depth]) + ("\n" + self._recursed if is_recursing else "")
             text = self._texts[depth, is_recursing] = _ScannedText(
                 joined, joined.lower(), joined[:MAX_SCANNED].encode("utf-8", "replace")
             )

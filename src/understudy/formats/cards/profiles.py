@@ -44,7 +44,7 @@ ATTRIBUTES = {
     for keyword in keywords.split(",")
 }
 NAMES = frozenset(map(fold, "character,char,name,full name,名前,姓名,名字".split(",")))
-"""Keys whose value is the name of whom the rest is about."""
+"""Keys whose value is the name of the person the rest is about."""
 LOWERED = frozenset({"character"})
 """Attributes that are adjectives, which a list may spell with capitals."""
 

@@ -57,7 +57,6 @@ __all__ = [
     "READER",
     "Session",
     "dialogue_examples",
-    "events",
     "examples",
     "question_of",
     "session_of",
@@ -103,7 +102,7 @@ class Session(NamedTuple):
 
     @property
     def turns(self) -> Iterator[tuple[str | None, str, str]]:
-        """(speaker, what is said, the whole line) of each line that is not blank; nobody, where it has no label."""
+        """(speaker, what is said, the whole line) of each line that is not blank; no speaker where it has no label."""
         for line in self.lines:
             if match := LINE.fullmatch(line):
                 yield match[1], match[2].strip(), line.strip()
@@ -269,7 +268,7 @@ class _StateHistory:
     """Attributes and ties as they change from session to session."""
 
     def __init__(self, statements: Sequence[DatedStatement] = ()) -> None:
-        """`statements` of workbooks are told before what the sessions of their chapter say."""
+        """`statements` of workbooks come before those of the sessions of their chapter."""
         self._facts: ChangeLog[tuple[str, str], tuple[str, ...]] = ChangeLog()
         self._ties = TieHistory()
         self._ahead = deque(sorted(statements, key=lambda statement: statement.chapter.numbers))
@@ -305,7 +304,7 @@ def _fact_entries(span: DatedSpan[tuple[str, str], tuple[str, ...]]) -> Iterator
 def _facts(
     who: str, attribute: str, values: tuple[str, ...], since: Moment, until: Moment | None = None
 ) -> Iterator[Fact]:
-    """One fact, or one for each secret and each sentence; whom a secret was told is nowhere said."""
+    """One fact, or one for each secret and each sentence; the format does not say who knows a secret."""
     if attribute not in (SECRET, PROFILE):
         yield Fact(who, attribute, values, since, until)
         return

@@ -4,8 +4,8 @@ The book's number is in the file's name ('book-1_...'); without one the story co
 stand in any order and are read in that of their chapters. There are no scenes: the workbook says who is what to whom,
 and since when. A unit is a row that is not blank: the heading of a sheet, or a person; lines are row numbers.
 
-Read together with sessions the workbook only names its people: what it says of them is told among what the sessions
-say, in the order of time (`statements_beside`).
+Read together with sessions the workbook only names its people: what it says of them is merged with the sessions, in
+the order of time (`statements_beside`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ __all__ = [
     "LocatedErrors",
     "TieHistory",
     "TieStatement",
-    "events",
     "statements",
     "statements_beside",
 ]
@@ -90,7 +89,7 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 
 def statements_beside(source: SourceFile, names: Mapping[str, Iterable[str]]) -> list[DatedStatement]:
-    """All that the workbooks which are read together with a file say, under its `names` for whom it has other forms."""
+    """The statements of the workbooks that are read together with a file, under the `names` of the file."""
     known = {fold(alias): name for name, aliases in unambiguous_aliases(names).items() for alias in aliases}
     known |= {fold(name): name for name in names}
     dated: list[DatedStatement] = []

@@ -4,7 +4,7 @@
      "positive_response": "...", "negative_response": [...],
      "attributes": {name: {...}}, "relations with Ines": {name: {...}}}
 
-What is written is what the character knows at the moment: all of itself, of others what it can tell or was told, its
+Written is what the character knows at the moment: all of itself, of others what it can tell or has heard, its
 own ties. Only the others' levels of affection and familiarity towards it are theirs, as in HPD; who answers from a
 session is not given them (`formats.hpd`).
 

@@ -15,10 +15,10 @@ from understudy.formats.prose.corrections import (
     Corrections,
     QuotationEntry,
     SpeakerDecision,
+    context_of,
     quotations_file_of,
     read_corrections,
 )
-from understudy.formats.prose.quotation_matching import context_of
 from understudy.novels.prose import Attribution, Prose
 from understudy.sources.source import Attributed, SourceFile
 from understudy.story.storyfile.toml_tables import replace_text, toml_value

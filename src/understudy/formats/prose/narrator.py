@@ -7,17 +7,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.novels.lexicon import lexicon_of
 from understudy.novels.marks import is_thought
 from understudy.novels.paragraphs import is_scene_break
-from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span
+from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span, joined
 from understudy.sources.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["Narrator"]
+__all__ = ["Narrator", "narration_text", "spoken_text", "unattributed_text"]
 
 SHOWN = 200  # characters of what is not read
 
@@ -90,7 +89,7 @@ class Narrator:
     def _paragraphs(self, first: int, last: int, quotations: range) -> Iterator[Event]:
         """One paragraph, or several that a quotation goes on through. The first event counts all their lines.
 
-        What somebody thinks is told, not said: the others do not hear it.
+        A thought is narration and no speech: the others do not hear it.
         """
         whole = Span(self.prose.paragraphs[first].span.start, self.prose.paragraphs[last - 1].span.end)
         heard = [index for index in quotations if not is_thought(self.prose.text, self.prose.quotations[index])]
@@ -113,12 +112,12 @@ class Narrator:
         yield from events
 
     def _narration(self, whole: Span, parts: Sequence[Span]) -> list[Span]:
-        """What is told around these parts of speech, without a picture between two paragraphs of one quotation."""
+        """The narration around these parts of speech, without a picture between two paragraphs of one quotation."""
         spans = narrated(self.prose.text, whole, parts, self.verbs)
         return [span for span in spans if span.start not in self._paratexts]
 
     def _line(self, quotation: Quotation, attribution: Attribution, units: int) -> Event:
-        """A line of whoever says it. What nobody could be proposed for is told, in marks: it makes no character."""
+        """A line of its speaker. Without a proposed one it is narration, in quotation marks: it makes no character."""
         text, parts, at = self.prose.text, quotation.parts, self._at(quotation.span.start)
         if attribution.speaker is None:
             return Description(at, unattributed_text(text, parts), units=units, spans=parts)
@@ -175,7 +174,7 @@ def _trimmed(text: str, start: int, end: int, after_speech: bool, before_speech:
 
 
 def _is_bare(text: str, piece: Span, verbs: frozenset[str]) -> bool:
-    """Only who speaks, or no word at all. After a comma more is told."""
+    """Only who speaks, or no word at all. After a comma narration goes on."""
     words = text[piece.start : piece.end]
     if len(words) > 200:
         return False
@@ -201,7 +200,7 @@ LONG, SHORT = 2_000, 400
 In the novels of PDNC the same two people go on talking over a gap of 2,000 characters in 54 of 100 cases, over one of
 250 to 500 in 88.
 """
-COMPANY = 2  # quotations on either side by which people are told
+COMPANY = 2  # quotations on either side whose people are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +214,7 @@ class SceneParagraphs:
 
 def conversations(prose: Prose, attributions: Sequence[Attribution]) -> Iterator[SceneParagraphs]:
     """Every paragraph is in one, but for the lines of marks between them."""
-    breaks = {index for index, one in enumerate(prose.paragraphs) if is_scene_break(prose.text, one.span)}
+    breaks = {index for index, paragraph in enumerate(prose.paragraphs) if is_scene_break(prose.text, paragraph.span)}
     starts = _starts(prose, attributions, breaks)
     first = 0
     for index, paragraph in enumerate(prose.paragraphs):
@@ -233,9 +232,9 @@ def conversations(prose: Prose, attributions: Sequence[Attribution]) -> Iterator
 def _starts(prose: Prose, attributions: Sequence[Attribution], breaks: set[int]) -> set[int]:
     """The paragraphs from which on people have been silent for long, or other people speak.
 
-    What is told after the last words before a chapter or a line of marks belongs to the scene that ends there.
+    Narration after the last words before a chapter or a line of marks belongs to the scene that ends there.
     """
-    people = [{one.speaker, *one.addressees} - {None} for one in attributions]
+    people = [{attribution.speaker, *attribution.addressees} - {None} for attribution in attributions]
     starts: set[int] = set()
     last = -1  # the paragraph in which the quotation before ends
     for index, quotation in enumerate(prose.quotations):
@@ -256,3 +255,27 @@ def _company_changes(people: Sequence[set[str | None]], index: int) -> bool:
     before = set[str | None]().union(*people[max(index - COMPANY, 0) : index])
     after = set[str | None]().union(*people[index : index + COMPANY])
     return bool(before and after) and len(before & after) < 2
+
+
+# The text of a line of running text, from the spans at which it stands: on one line, without the marks of italics.
+
+
+EMPHASIS = re.compile(r"(?<!\w)_([^_]{1,300})_(?!\w)")
+
+
+def spoken_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The words of a speaker."""
+    return _plain(joined(text, spans))
+
+
+def unattributed_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Words without a known speaker, in quotation marks."""
+    return f"“{spoken_text(text, spans)}”"
+
+
+def narration_text(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    return _plain(" ".join(" ".join(text[start:end].split()) for start, end in spans))
+
+
+def _plain(text: str) -> str:
+    return EMPHASIS.sub(r"\1", text)

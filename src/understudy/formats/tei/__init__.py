@@ -1,5 +1,1 @@
-"""Plays in TEI, as DraCor has them."""
-
-from understudy.formats.tei.reading import READER
-
-__all__ = ["READER"]
+"""Plays in TEI."""

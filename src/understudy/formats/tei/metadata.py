@@ -13,11 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from understudy.formats.tei.cast_list import CastItem
-from understudy.formats.tei.people import SEXES, StatedPeople, StatedRelation
-from understudy.formats.tei.xmlstream import End, Start, Text, xml_tokens
+from understudy.formats.tei.people import SEXES, CastItem, StatedPeople, StatedRelation
 from understudy.sources.names import display_name, fold, is_group, unambiguous_aliases
 from understudy.sources.source import SourceFile
+from understudy.sources.xmlstream import End, Start, Text, xml_tokens
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
@@ -229,7 +228,7 @@ class _MetadataScanner:
         return {who: Character(name, aliases.get(name, ())) for who, name in names.items()}
 
     def _candidates(self, identifier: str) -> Iterator[tuple[int, str]]:
-        """What somebody may be called, and how surely; another's surer name is none of theirs."""
+        """Names of a person with how sure each is; a name that is surer for another person is left out."""
         for name in self._persons.get(identifier, []):
             if name != identifier:
                 yield PERSON, name

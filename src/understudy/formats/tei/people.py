@@ -11,25 +11,26 @@ are siblings.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import permutations, product
 from typing import NamedTuple
 
-from understudy.formats.tei.cast_list import OF_SEX, CastItem, ListedTie, PersonNames, listed_ties
 from understudy.sources.events import FactEntry, RelationEntry
 from understudy.sources.names import fold
-from understudy.story.tie_terms import gender_of, plain_term
+from understudy.story.tie_terms import gender_of, plain_term, terms
 from understudy.story.types import Fact, Moment, Relation, Source
 
-__all__ = ["CAST_LIST", "SEXES", "StatedPeople", "StatedRelation", "facts_and_ties"]
+__all__ = ["SEXES", "CastItem", "StatedPeople", "StatedRelation", "facts_and_ties"]
 
 CAST_LIST = "cast list"
-"""The attribute that is what the cast list says of somebody."""
+"""The attribute that holds a person's description in the cast list."""
 SEXES = {"male": "male", "m": "male", "1": "male", "female": "female", "f": "female", "2": "female"}
 LOVES = "lover_of"
-BELOVED = "beloved"  # of whom it is not said that they love back
+BELOVED = "beloved"  # loved, perhaps without loving back
 KINDS = {
     # what the passive is to the active, and the other way round
     "parent_of": ("child", "parent"),
@@ -70,7 +71,7 @@ class StatedPeople:
     relations: list[StatedRelation] = field(default_factory=list)
 
 
-class _Tie(NamedTuple):
+class _StatedTie(NamedTuple):
     line: int
     of: str
     to: str
@@ -107,16 +108,16 @@ def facts_and_ties(
         yield RelationEntry(at, Relation(of, to, tie.kind, None, since, source=at, term=term))
 
 
-def _related(stated: StatedPeople) -> Iterator[_Tie]:
+def _related(stated: StatedPeople) -> Iterator[_StatedTie]:
     loves = {pair for relation in stated.relations if relation.name == LOVES for pair in _pairs(relation, stated)}
     for relation in stated.relations:
         for of, to in _pairs(relation, stated):
             if relation.name == LOVES:
-                yield _Tie(relation.line, of, to, "lover", "" if (to, of) in loves else BELOVED)
+                yield _StatedTie(relation.line, of, to, "lover", "" if (to, of) in loves else BELOVED)
             elif relation.name in KINDS:
                 there, back = KINDS[relation.name]
-                yield _Tie(relation.line, of, to, there)
-                yield _Tie(relation.line, to, of, back)
+                yield _StatedTie(relation.line, of, to, there)
+                yield _StatedTie(relation.line, to, of, back)
 
 
 def _pairs(relation: StatedRelation, stated: StatedPeople) -> Iterator[tuple[str, str]]:
@@ -124,21 +125,21 @@ def _pairs(relation: StatedRelation, stated: StatedPeople) -> Iterator[tuple[str
     return ((of, to) for of, to in pairs if of in stated.names and to in stated.names and of != to)
 
 
-def _siblings(ties: Collection[_Tie]) -> Iterator[_Tie]:
-    """The children of one parent, where nothing else is told of two of them."""
-    told = {(tie.of, tie.to) for tie in ties}
+def _siblings(ties: Collection[_StatedTie]) -> Iterator[_StatedTie]:
+    """The children of one parent, where nothing else is stated of two of them."""
+    stated = {(tie.of, tie.to) for tie in ties}
     children = defaultdict[str, dict[str, int]](dict)
     for tie in ties:
         if tie.kind == "child":
             children[tie.of][tie.to] = tie.line
     for of_parent in children.values():
         for of, to in permutations(of_parent, 2):
-            if (of, to) not in told:
-                yield _Tie(of_parent[to], of, to, "sibling")
+            if (of, to) not in stated:
+                yield _StatedTie(of_parent[to], of, to, "sibling")
 
 
 def _with_referent(entry: CastItem, names: Mapping[str, Sequence[str]], sexes: dict[str, str]) -> CastItem:
-    """'her brother', where it is marked who she is: 'Ophelia's brother'. Her sex is told by it too."""
+    """'her brother', where it is marked who she is: 'Ophelia's brother'. Her sex follows from it too."""
     pronoun, _, rest = entry.description.partition(" ")
     sex = OF_SEX.get(pronoun.lower())
     if sex is None or not entry.refers_to or (referent := entry.refers_to[0]) not in names:
@@ -147,11 +148,11 @@ def _with_referent(entry: CastItem, names: Mapping[str, Sequence[str]], sexes: d
     return replace(entry, description=f"{names[referent][0]}'s {rest}")
 
 
-def _listed(ties: Iterable[ListedTie], told: Collection[tuple[str, str]]) -> Iterator[_Tie]:
+def _listed(ties: Iterable[ListedTie], stated: Collection[tuple[str, str]]) -> Iterator[_StatedTie]:
     for line, who, whose, kind, term in ties:
-        if (who, whose) not in told:
-            yield _Tie(line, whose, who, kind, term)
-            yield _Tie(line, who, whose, INVERSE.get(kind, kind))
+        if (who, whose) not in stated:
+            yield _StatedTie(line, whose, who, kind, term)
+            yield _StatedTie(line, who, whose, INVERSE.get(kind, kind))
 
 
 def _person(entry: CastItem, people: Mapping[str, object], lookup: PersonNames) -> str | None:
@@ -163,9 +164,152 @@ def _person(entry: CastItem, people: Mapping[str, object], lookup: PersonNames) 
 def _entries_by_person(
     entries: Sequence[CastItem], people: Sequence[str | None], names: Mapping[str, Sequence[str]]
 ) -> dict[str, list[CastItem]]:
-    """Entries that say more of somebody than a name."""
+    """Entries with a description besides the name."""
     by_person = defaultdict[str, list[CastItem]](list)
     for who, entry in zip(people, entries):
         if who is not None and fold(entry.text) not in map(fold, names[who]):
             by_person[who].append(entry)
     return by_person
+
+
+# The cast list of a play: descriptions of people, and the ties that they name in English.
+#
+#     Hermann, Fürst der Cherusker             what stands there of Hermann
+#     Gertrude, widow of King Hamlet           nothing: ties to the dead are not marked as such
+#     Polonius, father of Ophelia and Laertes  two ties
+#     Malcolm, his elder son                   a tie to the last before him who is not described by somebody else
+#
+# A tie is taken only where its words mean exactly one person of the play.
+
+
+LISTED_KINDS = frozenset(
+    ("spouse", "parent", "child", "sibling", "grandparent", "grandchild", "in-law", "family", "lover", "friend")
+)
+MARRIED = "married"
+NOT_LIVING = re.compile(r"\b(?:late|dead|deceased)\b", re.IGNORECASE)
+POSSESSIVE = re.compile(r"(?:his|her|their)\b", re.IGNORECASE)
+OF_SEX = {"his": "male", "her": "female"}
+AND = re.compile(r",? and ")
+
+
+@dataclass(frozen=True, slots=True)
+class CastItem:
+    """An entry of a cast list; `groups` are what is said of all in the groups that it is in."""
+
+    line: int
+    name: str
+    description: str
+    identifiers: tuple[str, ...] = ()
+    """Whom it is for, where it says so."""
+    refers_to: tuple[str, ...] = ()
+    """Whom its description names by identifier."""
+    groups: tuple[Sequence[str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """As it stands in the list: 'Nora, his wife'."""
+        groups = dict.fromkeys(text for group in self.groups for text in group)
+        entry = f"{self.name}, {self.description}" if self.description else self.name
+        return "; ".join((entry, *groups))
+
+    @property
+    def descriptions(self) -> tuple[str, ...]:
+        return (*filter(None, (self.description,)), *(text for group in self.groups for text in group))
+
+
+class ListedTie(NamedTuple):
+    """`who` is the `term` (a kind, in the list's own word) of `whose`; both are identifiers."""
+
+    line: int
+    who: str
+    whose: str
+    kind: str
+    term: str
+
+
+class PersonNames:
+    """Whom a name, or a part of one that only one person has, means."""
+
+    def __init__(self, names: Mapping[str, Iterable[str]]) -> None:
+        self._whole: defaultdict[str, set[str]] = defaultdict(set)
+        self._words: defaultdict[str, set[str]] = defaultdict(set)
+        self._names = {who: [fold(name).split() for name in own] for who, own in names.items()}
+        for who, own in self._names.items():
+            for words in own:
+                self._whole[" ".join(words)].add(who)
+                for word in words:
+                    self._words[word].add(who)
+
+    def named(self, text: str) -> str | None:
+        """By the whole name, else by the words of it that one person alone has, where all of these mean the same."""
+        if whole := self._whole.get(fold(text)):
+            return _only(whole)
+        return _only({who for word in fold(text).split() if (who := _only(self._words.get(word, ())))})
+
+    def listed(self, name: str) -> str | None:
+        """The person an entry is about: the only one with that name, or with a part of it."""
+        if whole := self._whole.get(fold(name)):
+            return _only(whole)
+        said = set(fold(name).split())
+        return _only(
+            {who for who, own in self._names.items() if any(words and said.issuperset(words) for words in own)}
+        )
+
+
+def listed_ties(
+    items: Sequence[CastItem], people: Sequence[str | None], names: PersonNames, sexes: Mapping[str, str]
+) -> Iterator[ListedTie]:
+    """The ties that the descriptions name; `people` are those that the entries are about."""
+    for number, (item, who) in enumerate(zip(items, people)):
+        if who is None:
+            continue
+        for text in item.descriptions:
+            for whose, term in _stated(text, names, _antecedent(number, text, items, people, sexes)):
+                if whose != who:
+                    kind = "spouse" if term == MARRIED else terms()[term].kind
+                    is_of_one = term != MARRIED and not terms()[term].is_plural
+                    yield ListedTie(item.line, who, whose, kind, term if is_of_one else "")
+
+
+def _stated(text: str, names: PersonNames, antecedent: str | None) -> Iterator[tuple[str, str]]:
+    """(whose, term) of every tie in a description."""
+    of_name, names_of, pronoun = _patterns()
+    for match in of_name.finditer(text):
+        for part in AND.split(match["names"]):
+            if not NOT_LIVING.search(part) and (whose := names.named(part)) is not None:
+                yield whose, match["term"].lower()
+    for match in names_of.finditer(text):
+        if (whose := names.named(match["name"])) is not None:
+            yield whose, match["term"].lower()
+    if antecedent is not None and (owned := pronoun.match(text)) is not None:
+        yield antecedent, owned["term"].lower()
+
+
+def _antecedent(
+    number: int, text: str, items: Sequence[CastItem], people: Sequence[str | None], sexes: Mapping[str, str]
+) -> str | None:
+    """Whom 'his' and 'her' mean at the start of a description."""
+    sex = OF_SEX.get(text.partition(" ")[0].lower())
+    if sex is None:
+        return None
+    for item, who in zip(items[:number][::-1], people[:number][::-1]):
+        own = sexes.get(who or "")
+        if not any(map(POSSESSIVE.match, item.descriptions)) and own in (None, sex):
+            return who
+    return None
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    words = sorted((word for word, term in terms().items() if term.kind in LISTED_KINDS), key=len, reverse=True)
+    term = rf"(?P<term>{'|'.join(map(re.escape, [*words, MARRIED]))})"
+    return (
+        re.compile(rf"\b{term} (?:to|of) (?P<names>[^,;.:()\[\]]+)", re.IGNORECASE),
+        re.compile(rf"(?P<name>[A-Z][\w-]*(?: [A-Z][\w-]*)*)['’]s? (?:[\w-]+,? ){{0,2}}?{term}\b"),
+        re.compile(rf"(?:his|her) (?:[\w-]+,? ){{0,2}}?{term}\b", re.IGNORECASE),
+    )
+
+
+def _only(people: Iterable[str]) -> str | None:
+    distinct = set(people)
+    return distinct.pop() if len(distinct) == 1 else None

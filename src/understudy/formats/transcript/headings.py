@@ -1,4 +1,4 @@
-"""Lines that are nobody's speech: scene markers, and boilerplate that is no part of the story.
+"""Lines that are no speech: scene markers, and boilerplate that is no part of the story.
 
 Scene markers are `[Scene: Central Perk, everyone is there.]`, `CUT TO THE HALL`, `INT. KITCHEN`, `LUKE'S DINER`.
 Where a file marks its scenes with the word, cuts within them are camera directions; where it does not, cuts and bare
@@ -99,7 +99,7 @@ def is_cut(text: str) -> bool:
 
 
 def is_bare_location(text: str) -> bool:
-    """`CHILTON - HALLWAY`, `The cafeteria.`, `[Dragonfly Inn: kitchen]`: a place and nothing else."""
+    """`CHILTON - HALLWAY`, `The cafeteria.`, `[Dragonfly Inn: kitchen]`: a location and nothing else."""
     bare = text.strip(TRIM)
     if not 3 <= len(bare) <= 70 or bare[-1] in "!?,;…" or len(bare.split()) > 10 or not bare[0].isupper():
         return False
@@ -113,7 +113,7 @@ def is_bare_location(text: str) -> bool:
 
 
 def has_location_word(text: str) -> bool:
-    """Does a word for a place stand in it? Capitals alone may also be a title."""
+    """Does it have a word for a location? Capitals alone may also be a title."""
     return PLACE.search(text) is not None
 
 
@@ -123,7 +123,7 @@ def setting(text: str) -> str:
 
 
 def present(text: str) -> tuple[str, ...]:
-    """Capitalised names a marker lists as there, after the place and leaving out owners (`Ross's flat`)."""
+    """Capitalised names a marker lists as there, after the location and leaving out owners (`Ross's flat`)."""
     location = re.match(r"[^,.;:–]*(?:[,.;:–]|$)", text)
     remainder = text[location.end() :] if location and not VERB.search(location[0]) else text
     remainder = ABSENT.sub(" ", OWNED.sub(" ", remainder))

@@ -24,14 +24,12 @@ from understudy.formats.transcript.headings import (
 )
 from understudy.formats.transcript.markup import TextLine
 from understudy.sources.directions import BRACKETED, OPENERS
-from understudy.sources.names import fold, is_group
-from understudy.sources.vocabulary import SENTENCE_OPENERS, STARTERS, words
+from understudy.sources.names import SENTENCE_OPENERS, STARTERS, fold, is_group, words
 
 __all__ = [
     "FREQUENT",
     "INNER_LABEL",
     "KNOWN",
-    "PLAIN",
     "Label",
     "TranscriptStatistics",
     "collect_statistics",
@@ -147,7 +145,7 @@ class TranscriptStatistics:
         return known
 
     def _parts(self, name: str) -> tuple[str, ...]:
-        name = TOGETHER.sub("", name).strip(" ,") or name  # a label of commas alone is nobody's, but not nothing
+        name = TOGETHER.sub("", name).strip(" ,") or name  # a label of commas alone is kept
         if couple := COUPLE.fullmatch(name):
             return f"{couple[1]} {couple[3]}", f"{couple[2]} {couple[3]}"
         parts = SEPARATOR.split(name)

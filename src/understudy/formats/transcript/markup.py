@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from understudy.sources.vocabulary import words
+from understudy.sources.names import words
 
 __all__ = ["TextLine", "looks_like_html", "page_lines", "without_bbcode"]
 

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from understudy.formats.evidence import Evidence, measure
+from understudy.formats.evidence import FileEvidence, measure
 from understudy.formats.transcript.labels import collect_statistics
 from understudy.formats.transcript.line_parser import parse_lines
 from understudy.formats.transcript.markup import TextLine, page_lines
@@ -75,7 +75,7 @@ NUMBERED_TITLE = re.compile(
 )
 
 
-def episode_title(evidence: Evidence) -> str:
+def episode_title(evidence: FileEvidence) -> str:
     """What the file calls itself, else its name."""
     top = evidence.text[:TOP]
     match = HTML_TITLE.search(top) or NUMBERED_TITLE.search(top)

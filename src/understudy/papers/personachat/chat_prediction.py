@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 from understudy.bench.published import profile_error
 from understudy.errors import InputError
-from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats
-from understudy.formats.volunteers import read_judged_chats
+from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats
 from understudy.papers.personachat.chairs import ERRORS, Chair, ProfilePlace, Row, error_rows
 
 __all__ = ["ChatChair", "chairs_in", "chat_rows", "direction_of"]

@@ -21,7 +21,7 @@ from understudy.agents import AGENTS, agent_named
 from understudy.bench.chats.measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.errors import AgentError, InputError
-from understudy.formats.volunteers import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
+from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.language.backends.transformer import open_transformer
 from understudy.language.lexical.logistic import fit_binary
 from understudy.language.lexical.rows import Reals

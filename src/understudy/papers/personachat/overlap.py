@@ -25,7 +25,7 @@ import numpy as np
 from understudy.bench.items import manifest_of
 from understudy.bench.published import paper_mean
 from understudy.errors import InputError
-from understudy.formats.volunteers import BOT_SIDE, read_judged_chats, volunteers_file
+from understudy.formats.chat_records import BOT_SIDE, read_judged_chats, volunteers_file
 from understudy.language.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1
 from understudy.metrics.correlation import correlations

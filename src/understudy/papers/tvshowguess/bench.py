@@ -18,8 +18,13 @@ import numpy as np
 from understudy.bench.items import Items, manifest_of, write_items
 from understudy.bench.published import PEOPLE, add_paper
 from understudy.errors import AgentError, UnknownCharacter
-from understudy.formats.annotations import ShowInstance, read_annotations, read_needed_scenes
-from understudy.formats.speaker_guesses import SpeakerGuess, read_speaker_guesses
+from understudy.formats.annotations import (
+    ShowInstance,
+    SpeakerGuess,
+    read_annotations,
+    read_needed_scenes,
+    read_speaker_guesses,
+)
 from understudy.formats.tvshowguess import folder_of
 from understudy.guessing import (
     CharacterNames,
@@ -89,7 +94,7 @@ def bench_guess(
 
     `ablations` and `curve` judge more models, made from joint; `assigned` judges models named by a folder or
     `module:factory` also with one person behind each mask; `together` judges the models named also weighted together;
-    `people` is a file of what people said of the same scenes (`formats.speaker_guesses`), judged beside the models.
+    `people` is a file of what people said of the same scenes (`formats.annotations`), judged beside the models.
     """
     # a wrong name is reported before anything is read
     guessers = find_guessers(models, names)

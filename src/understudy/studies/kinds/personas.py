@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.formats.cards.document import Card, in_version, json_of
-from understudy.formats.persona_records import PersonaRecord
+from understudy.formats.chat_records import PersonaRecord
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Item, Problem, Question

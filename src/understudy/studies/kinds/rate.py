@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError, StoryError
-from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats
-from understudy.formats.persona_records import read_persona_records
-from understudy.formats.volunteers import read_judged_chats
+from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats, read_persona_records
 from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
 from understudy.story.persona import persona_at

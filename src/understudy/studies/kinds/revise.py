@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.formats.persona_records import PersonaRecord
+from understudy.formats.chat_records import PersonaRecord
 from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text

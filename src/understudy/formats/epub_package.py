@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from understudy.formats.tei.xmlstream import End, Start, Text, Token, xml_tokens
 from understudy.sources.archive import ArchivePart, SourceArchive
+from understudy.sources.xmlstream import End, Start, Text, Token, xml_tokens
 
-__all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "SpineItem", "element_types", "read_package"]
+__all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "element_types", "read_package"]
 
 CONTAINER, ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
@@ -69,7 +69,7 @@ class BookPackage:
     contents: tuple[ContentsEntry, ...]
 
 
-class _Item(NamedTuple):
+class _ManifestItem(NamedTuple):
     path: str
     media_type: str
     properties: frozenset[str]
@@ -79,7 +79,7 @@ def read_package(archive: SourceArchive) -> BookPackage:
     """The package of a book; one that is locked, or that is damaged, is an error."""
     _refuse_locked(archive)
     part = archive.read(_package_path(archive))
-    items, spine, unread = dict[str, _Item](), list[tuple[str, bool]](), dict[str, str]()
+    items, spine, unread = dict[str, _ManifestItem](), list[tuple[str, bool]](), dict[str, str]()
     metadata = dict[str, str]()
     field, toc_id = "", ""
     for token in xml_tokens(part):
@@ -89,7 +89,7 @@ def read_package(archive: SourceArchive) -> BookPackage:
             if token.name == "item":
                 properties = frozenset(attributes.get("properties", "").split())
                 path = _resolved(part.name, attributes.get("href", ""))[0]
-                items[attributes.get("id", "")] = _Item(path, attributes.get("media-type", ""), properties)
+                items[attributes.get("id", "")] = _ManifestItem(path, attributes.get("media-type", ""), properties)
             elif token.name == "spine":
                 toc_id = attributes.get("toc", "")
             elif token.name == "itemref":
@@ -129,7 +129,7 @@ def _package_path(archive: SourceArchive) -> str:
 
 
 def _spine(
-    part: ArchivePart, items: Mapping[str, _Item], spine: list[tuple[str, bool]], unread: Mapping[str, str]
+    part: ArchivePart, items: Mapping[str, _ManifestItem], spine: list[tuple[str, bool]], unread: Mapping[str, str]
 ) -> Iterator[SpineItem]:
     for name, is_linear in spine:
         item = items.get(name)
@@ -144,7 +144,7 @@ def _spine(
 
 
 def _contents(
-    archive: SourceArchive, items: Mapping[str, _Item], toc_id: str, unread: dict[str, str]
+    archive: SourceArchive, items: Mapping[str, _ManifestItem], toc_id: str, unread: dict[str, str]
 ) -> Iterator[ContentsEntry]:
     """The table of contents of the nav document, else of the NCX; landmarks are added to what is `unread`."""
     nav = next((item.path for item in items.values() if "nav" in item.properties), None)

@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from understudy.errors import InputError
 
-__all__ = ["DEEPEST", "End", "Start", "Text", "Token", "XmlSource", "xml_tokens"]
+__all__ = ["DEEPEST", "End", "Start", "Text", "Token", "xml_tokens"]
 
 DEEPEST = 200
 LARGEST_TAG = 4 * 1024 * 1024

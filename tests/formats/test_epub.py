@@ -16,7 +16,7 @@ from containers import CONTAINER, epub, zipped
 from reading import damage, recognises
 from understudy.errors import InputError
 from understudy.formats.epub import READER, epub_text
-from understudy.formats.extracted import ExtractedText
+from understudy.formats.prose.reading import ExtractedText
 from understudy.sources.source import SourceFile
 
 Book = Callable[[bytes], ExtractedText]

@@ -8,8 +8,7 @@ from pathlib import Path
 from prosetext import guessed, prose_of
 from understudy.formats.prose.corrections import Corrections, SpeakerProposal
 from understudy.formats.prose.corrections_file import doubtful_quotations
-from understudy.formats.prose.speaker_decisions import set_speaker
-from understudy.formats.prose.speaker_proposals import BATCH, SpeakerAsker, speaker_prompt
+from understudy.formats.prose.speaker_decisions import BATCH, SpeakerAsker, set_speaker, speaker_prompt
 from understudy.language.backends.scripted import ScriptedBackend
 from understudy.text import fold
 

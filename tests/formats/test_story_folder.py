@@ -6,7 +6,7 @@ import pytest
 
 from understudy.errors import CastError
 from understudy.formats import read
-from understudy.formats.casttoml import read_cast
+from understudy.formats.story_folder import read_cast
 from understudy.story.types import Moment
 
 LEVELS = ("part", "scene", "line")

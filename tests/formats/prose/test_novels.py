@@ -1,5 +1,3 @@
-"""A novel in several files: its people are found over all of them, its spans stay those of each file."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,8 +9,10 @@ from hypothesis import strategies as st
 from containers import docx, epub
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.formats.prose.novel import join_prose
+from understudy.formats.prose.reading import align_levels, join_prose, with_declared
 from understudy.novels.parsing import parse_prose
+from understudy.novels.prose import NovelCharacter
+from understudy.story.types import Character
 
 FIRST = """CHAPTER I.
 
@@ -113,3 +113,55 @@ def test_joined_prose_says_what_its_parts_say(texts: list[str]) -> None:
     heads = [whole.text[one.span.start : one.span.end] for one in whole.chapters]
     assert heads == [part.text[one.span.start : one.span.end] for part in parts for one in part.chapters]
     assert all(one.chapter < len(whole.chapters) for one in whole.paragraphs)
+
+
+def test_who_is_found_under_a_declared_name_is_the_declared_person() -> None:
+    found = (
+        NovelCharacter("Emma", ("Emma Woodhouse", "Miss Woodhouse"), "f"),
+        NovelCharacter("Miss Emma", (), "f", is_narrator=True),
+        NovelCharacter("Mr. Knightley", (), "m"),
+    )
+    cast = with_declared(
+        found, [Character("Emma Woodhouse", ("Miss Emma",)), Character("Isabella", ("Miss Woodhouse",))]
+    )
+    assert cast == (
+        NovelCharacter("Emma Woodhouse", ("Miss Emma", "Emma"), "f", is_narrator=True),
+        NovelCharacter("Isabella", ("Miss Woodhouse",)),
+        NovelCharacter("Mr. Knightley", (), "m"),
+    )
+
+
+def test_without_declarations_the_cast_is_as_found() -> None:
+    found = (NovelCharacter("Emma"), NovelCharacter("Mr. Knightley"))
+    assert with_declared(found, []) == found
+
+
+TEXT = '\n\nIt rained. "Come in," said Odile, and she held the door for him until he was inside.\n\n'
+
+
+def numbers(*heads: str) -> list[list[tuple[int, ...]]]:
+    files = [parse_prose(head.replace("/", TEXT) + TEXT) for head in heads]
+    return [[chapter.numbers for chapter in part.chapters] for part in align_levels(files)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "expected"),
+    [
+        (["CHAPTER I", "CHAPTER II"], [[(1,)], [(2,)]]),
+        (
+            ["VOLUME I\n\nCHAPTER I", "CHAPTER II", "VOLUME II\n\nCHAPTER I", "CHAPTER II"],
+            [[(1,), (1, 1)], [(1, 2)], [(2,), (2, 1)], [(2, 2)]],
+        ),
+        (["CHAPTER I", "VOLUME II\n\nCHAPTER I", "CHAPTER II"], [[(1, 1)], [(2,), (2, 1)], [(2, 2)]]),
+        (["CHAPTER I", "CHAPTER II/VOLUME II", "CHAPTER I"], [[(1, 1)], [(1, 2), (2,), (2, 1)], [(2, 1)]]),
+    ],
+)
+def test_chapters_are_in_the_volume_that_was_begun_before(
+    heads: list[str], expected: list[list[tuple[int, ...]]]
+) -> None:
+    assert numbers(*heads) == expected
+
+
+def test_what_counts_in_another_way_is_left_as_it_is() -> None:
+    assert numbers("", "CHAPTER I") == [[], [(1,)]]
+    assert numbers("BOOK I", "CHAPTER II/CHAPTER III") == [[(1,)], [(2,), (3,)]]
