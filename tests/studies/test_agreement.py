@@ -11,10 +11,10 @@ from studies.studies import items, study
 from understudy.metrics.agreement import krippendorff_alpha
 from understudy.studies import agreement as agreement_module
 from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks, tables_of
-from understudy.studies.attention import attention_checks
 from understudy.studies.item import Item, Option, Question
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
+from understudy.studies.opening import attention_checks
 
 YES, NO = "likely", "unlikely"
 

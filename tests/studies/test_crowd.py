@@ -8,10 +8,9 @@ import pytest
 
 from studies.studies import items, study
 from understudy.studies.agreement import agreement_of, failed_checks
-from understudy.studies.attention import attention_checks
 from understudy.studies.chatting import with_transcripts
 from understudy.studies.kinds import kind_of
-from understudy.studies.opening import make_items
+from understudy.studies.opening import attention_checks, make_items
 from understudy.studies.results import simulate_crowd
 from understudy.studies.status import status_of
 from understudy.studies.store import open_study_store

@@ -13,7 +13,7 @@ import pytest
 
 from studies.studies import items, study
 from understudy.errors import InputError
-from understudy.studies.attention import attention_checks
+from understudy.studies.opening import attention_checks
 from understudy.studies.participation import (
     AnswerRefused,
     View,

@@ -10,7 +10,7 @@ import pytest
 
 from studies.studies import items, study
 from understudy.studies import status
-from understudy.studies.attention import attention_checks
+from understudy.studies.opening import attention_checks
 from understudy.studies.participation import give_answer, give_consent, take_back, view
 from understudy.studies.status import status_of
 from understudy.studies.store import StoredStudy, StudyStore

@@ -8,12 +8,13 @@ hours may go to somebody else. All of this is decided within one transaction of 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from understudy.studies.attention import check_positions
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
+from understudy.studies.study import Study
 
 __all__ = [
     "AssignedItems",
@@ -147,7 +148,7 @@ def _next_item(store: StudyStore, stored: StoredStudy, person: Participant, assi
     study, items = stored.study, store.listed(stored.id)
     checks = [item for item in items if item.is_check]
     ordinary = sum(not is_check for is_check in assigned.answered.values())
-    positions = check_positions(study, len(items) - len(checks), person.code)
+    positions = _check_positions(study, len(items) - len(checks), person.code)
     due = sum(position <= ordinary for position in positions)
     if len(assigned.answered) - ordinary < min(due, len(checks)):
         return next(check.id for check in checks if check.id not in assigned.answered)
@@ -180,6 +181,13 @@ def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int
     ]
     fewest = min((given for given, _ in left), default=0)
     return [item for given, item in left if given == fewest]
+
+
+def _check_positions(study: Study, ordinary: int, code: str) -> frozenset[int]:
+    """After how many answers of a person a check comes; never before the first."""
+    rng = random.Random(f"{study.seed} {code}")  # noqa: S311
+    last = max(1, min(ordinary, study.items_per_person))
+    return frozenset(rng.sample(range(1, last + 1), min(study.checks, last)))
 
 
 def _draw(seed: int, code: str, name: str) -> bytes:

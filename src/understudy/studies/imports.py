@@ -27,12 +27,10 @@ from understudy.formats.volunteers import BOT_SIDE, JudgedChat, read_judged_chat
 from understudy.guessing import Masked
 from understudy.story.types import Line, Moment, Scene
 from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.kind import RATED_SCALES, GivenAnswer
 from understudy.studies.kinds.guess import masked_item
-from understudy.studies.ratings import RATED_SCALES
-from understudy.studies.store import ENDED, StoredStudy, StudyStore, now
+from understudy.studies.store import ENDED, StoredStudy, StudyStore, hash_token, new_token, now
 from understudy.studies.study import Study
-from understudy.studies.tokens import hash_token, new_token
 
 __all__ = ["IMPORTS", "FinishedStudy", "add_finished", "import_tvshowguess", "import_volunteers"]
 

@@ -25,7 +25,7 @@ from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say
+from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say, with_transcripts
 from understudy.studies.item import Item, Question
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
@@ -33,12 +33,18 @@ from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study
 
-__all__ = ["FORMATS", "format_for", "result_rows", "simulate_crowd", "write_results"]
+__all__ = ["FORMATS", "answers_of", "format_for", "result_rows", "simulate_crowd", "write_results"]
 
 SUFFIXES = {".jsonl": "jsonl", ".csv": "csv", ".json": "label-studio"}
 Asked = Mapping[str, Mapping[str, str]]
 """By person: what they said of themselves, by question."""
 ABOUT = ("study", "item", "person", "answered", "seconds", "is_check", "comment")
+
+
+def answers_of(store: StudyStore, stored: StoredStudy) -> list[GivenAnswer]:
+    """The answers of a study in the order they came; those of a chat study with what was said."""
+    given = store.given(stored.id)
+    return with_transcripts(store, stored.id, given) if kind_of(stored.study.kind).is_live else given
 
 
 def result_rows(

@@ -6,7 +6,9 @@ before it is written. So several servers can give out items of one database.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,7 +22,6 @@ from understudy.errors import InputError, UnderstudyError
 from understudy.studies.item import Answer, Item, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study, study_from_document
-from understudy.studies.tokens import hash_token, new_token
 
 __all__ = [
     "ACTIVE",
@@ -34,6 +35,8 @@ __all__ = [
     "StoredStudy",
     "StudyStore",
     "UnknownToken",
+    "hash_token",
+    "new_token",
     "now",
     "open_study_store",
     "time_text",
@@ -338,6 +341,16 @@ def _study(row: Sequence[Any]) -> StoredStudy:
 @lru_cache(CACHED_STUDIES)
 def _parsed(document: str) -> Study:
     return study_from_document(json.loads(document))
+
+
+def new_token() -> str:
+    """The random token in a participant's link; the database has only its hash."""
+    return secrets.token_urlsafe(24)
+
+
+def hash_token(token: str) -> str:
+    """Tokens have 192 random bits, so a plain hash cannot be searched for."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # The tables of the study database, and its migrations.

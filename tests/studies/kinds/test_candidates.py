@@ -17,8 +17,8 @@ from understudy.progress import ignore_progress
 from understudy.studies.item import Item
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.candidates import KIND
-from understudy.studies.participation import answer_problems
 from understudy.studies.study import Study
+from understudy.studies.validation import answer_problems
 
 
 def questions(folder: Path, count: int = 12, **material: Any) -> Study:

@@ -14,7 +14,7 @@ from understudy.formats.persona_records import read_persona_records
 from understudy.studies.item import Item
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.revise import shared_forms
-from understudy.studies.participation import answer_problems
+from understudy.studies.validation import answer_problems
 
 KIND = KINDS["revise"]
 

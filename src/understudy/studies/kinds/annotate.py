@@ -19,11 +19,16 @@ from understudy.progress import Progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Character, Moment, Scene
-from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
-from understudy.studies.annotations.integration import BY, differences, integrated_draft, is_undecided
-from understudy.studies.annotations.problems import annotation_problems
-from understudy.studies.annotations.results import annotated_claims, annotation_figures, write_scenes
-from understudy.studies.annotations.rows import (
+from understudy.studies.annotation_results import (
+    annotated_claims,
+    annotation_figures,
+    cast_text,
+    facts_of,
+    ties_of,
+    write_scenes,
+)
+from understudy.studies.annotations import (
+    BY,
     COLUMNS,
     FACTS,
     SCENES,
@@ -33,11 +38,14 @@ from understudy.studies.annotations.rows import (
     AnnotatedRow,
     AnnotatedScene,
     AnnotatedTie,
+    annotation_problems,
+    differences,
+    integrated_draft,
+    is_undecided,
 )
 from understudy.studies.item import Block, Item, Option, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.study import Study
+from understudy.studies.study import Study, open_story
 from understudy.text import fold
 
 __all__ = ["KIND"]

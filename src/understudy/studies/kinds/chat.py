@@ -22,11 +22,9 @@ from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Item, Option, Question
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import personas_of
+from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating
 from understudy.studies.pairing import PERSON
-from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating
-from understudy.studies.study import Study
+from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
 
 __all__ = ["KIND"]

@@ -17,17 +17,16 @@ from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Item
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, scale_question, simulated_rating, without_checks
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
+    AgentReplies,
     AskedQuestion,
     dialogue_block,
     persona_blocks,
     questions_of,
 )
-from understudy.studies.ratings import Row, mean_row, scale_question, simulated_rating, without_checks
-from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]

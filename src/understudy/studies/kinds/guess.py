@@ -25,9 +25,8 @@ from understudy.progress import Progress
 from understudy.story.types import Scene
 from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
 from understudy.studies.kind import Kind
-from understudy.studies.material import open_story
 from understudy.studies.speaker_annotations import EARLIER, speaker_figures, write_annotation, write_guesses
-from understudy.studies.study import Study
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND", "masked_item"]
 

@@ -23,12 +23,9 @@ from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona, persona_at
 from understudy.story.storyfile import Story
 from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.questions import OWN, QUESTION_KEYS, questions_of, text_lines
-from understudy.studies.ratings import Row, mean_row, without_checks
-from understudy.studies.replies import AgentReplies
-from understudy.studies.study import Study
+from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, without_checks
+from understudy.studies.questions import OWN, QUESTION_KEYS, AgentReplies, questions_of, text_lines
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND", "number_of_likelies"]
 

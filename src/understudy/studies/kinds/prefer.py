@@ -28,17 +28,16 @@ from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
+    AgentReplies,
     AskedQuestion,
     dialogue_block,
     persona_blocks,
     questions_of,
 )
-from understudy.studies.ratings import Row, without_checks
-from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]

@@ -24,10 +24,8 @@ from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating, without_checks
-from understudy.studies.study import Study
+from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, without_checks
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND"]
 

@@ -19,8 +19,7 @@ from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import personas_of
-from understudy.studies.study import Study
+from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language, stop_words, tokenizer, words
 
 __all__ = ["KIND", "shared_forms"]

@@ -1,4 +1,4 @@
-"""How far annotators of the same chapters agree.
+"""What a study of annotators gives: the claims that stand, as a cast.toml and as scenes, and how far people agree.
 
     f1       2 |a & b| / (|a| + |b|) of what two annotators state, their pairs and chapters taken together; `match`
              'whole' is everything that a row says, 'undated' all but its moment, 'subject' only of whom and what it is
@@ -11,9 +11,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,21 +23,163 @@ from understudy.language.lexical.rows import Reals
 from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
 from understudy.metrics.ratings import Rating, Scale, rating_tables
 from understudy.metrics.statistics import Estimate, Interval, totals_interval
-from understudy.studies.annotations.rows import (
+from understudy.people.cast_file import claim_lines
+from understudy.story.storyfile.toml_tables import replace_text, toml_value
+from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
+from understudy.studies.annotations import (
     FACTS,
+    NONE,
+    OVER,
     SCENES,
     TIES,
     AnnotatedChapter,
     AnnotatedFact,
     AnnotatedRow,
+    AnnotatedScene,
     AnnotatedTie,
+    claims_of,
+    majority,
 )
+from understudy.studies.item import Item
+from understudy.studies.kind import GivenAnswer
+from understudy.studies.study import Study
 from understudy.text import fold
 
-__all__ = ["ChapterClaims", "annotation_rows"]
+__all__ = [
+    "ChapterClaims",
+    "annotated_claims",
+    "annotation_figures",
+    "annotation_rows",
+    "cast_text",
+    "facts_of",
+    "ties_of",
+    "write_scenes",
+]
 
+Value = TypeVar("Value", str, tuple[str, ...])
 Row = dict[str, Any]
 EACH_OTHER, INTEGRATED, AUTHOR = "each other", "integrated", "author"
+
+
+def annotated_claims(given: Sequence[GivenAnswer], table: str) -> Iterator[AnnotatedRow]:
+    """What was integrated of each chapter or, where nobody has integrated it, what most annotators say."""
+    for chapter_answers in _by_chapter(given).values():
+        chapter = AnnotatedChapter.from_document(chapter_answers[0].item.context["chapter"])
+        integrated = [each.answer for each in chapter_answers if each.item.after]
+        annotated = [each.answer for each in chapter_answers if not each.item.after]
+        yield from majority(table, integrated or annotated, chapter)
+
+
+def _by_chapter(given: Sequence[GivenAnswer]) -> dict[str, list[GivenAnswer]]:
+    """Answers by chapter, in the order of the story."""
+    chapters: dict[str, list[GivenAnswer]] = {}
+    for each in sorted(given, key=lambda each: _numbers(each.item)):
+        chapters.setdefault(each.item.name.partition(".")[0], []).append(each)
+    return chapters
+
+
+def _numbers(item: Item) -> list[int]:
+    return [int(number) for number in item.name.partition(".")[0].split("-")]
+
+
+def annotation_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+    by_table: dict[str, list[ChapterClaims]] = {}
+    for answers in _by_chapter(given).values():
+        item = answers[0].item
+        chapter = AnnotatedChapter.from_document(item.context["chapter"])
+        for question in item.questions:
+            table = question.name
+            annotators = {
+                each.person: claims_of(table, each.answer, chapter) for each in answers if not each.item.after
+            }
+            integrated = [claims_of(table, each.answer, chapter) for each in answers if each.item.after]
+            author = claims_of(table, item.context["author"], chapter)
+            claims = ChapterClaims(chapter, annotators, integrated[0] if integrated else None, author)
+            by_table.setdefault(table, []).append(claims)
+    return annotation_rows(by_table, study.seed)
+
+
+def write_scenes(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+    lines = []
+    for claim in annotated_claims(given, SCENES):
+        if isinstance(claim, AnnotatedScene):
+            lines.append(json.dumps({**claim.row(), "present": list(claim.present)}, ensure_ascii=False))
+    replace_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def facts_of(claims: Iterable[AnnotatedFact]) -> list[Fact]:
+    """The facts that begin or change, in the order of their subjects.
+
+    Annotators say of each chapter what is so; what was so already is no change, and is written once. Several values of
+    one attribute from the same moment are one fact.
+    """
+    timelines: dict[tuple[str, ...], dict[Moment, list[str]]] = {}
+    for claim in claims:
+        own = (claim.value,) if claim.attribute in (SECRET, PROFILE) else ()
+        values = timelines.setdefault((claim.who, claim.attribute, *own), {}).setdefault(claim.since, [])
+        if fold(claim.value) not in map(fold, values):
+            values.append(claim.value)
+    facts: list[Fact] = []
+    for (who, attribute, *_), timeline in timelines.items():
+        known_to = () if attribute == SECRET else None
+        spans = _spans({since: tuple(values) for since, values in timeline.items()}, _in_any_order)
+        facts += [
+            Fact(who, attribute, values, since, until, known_to) for since, until, values in spans if values != (NONE,)
+        ]
+    return facts
+
+
+def ties_of(claims: Iterable[AnnotatedTie]) -> list[Relation]:
+    timelines: dict[tuple[str, str, str], dict[Moment, str]] = {}
+    for claim in claims:
+        timelines.setdefault((claim.of, claim.to, claim.kind), {})[claim.since] = claim.level
+    return [
+        Relation(*key, int(level) if level else None, since, until)
+        for key, timeline in timelines.items()
+        for since, until, level in _spans(timeline, str)
+        if level != OVER
+    ]
+
+
+def _in_any_order(values: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(fold, values))
+
+
+def _spans(
+    timeline: Mapping[Moment, Value], identity: Callable[[Value], Hashable]
+) -> Iterator[tuple[Moment, Moment | None, Value]]:
+    """(from, until, value) for each change; what ends is followed by a span of its end."""
+    changes: list[tuple[Moment, Value]] = []
+    for since in sorted(timeline):
+        if not changes or identity(changes[-1][1]) != identity(timeline[since]):
+            changes.append((since, timeline[since]))
+    for index, (since, value) in enumerate(changes):
+        following = changes[index + 1] if index + 1 < len(changes) else None
+        ends = following is not None and following[1] in (OVER, (NONE,))
+        yield since, following[0] if following is not None and ends else None, value
+
+
+def cast_text(
+    title: str,
+    language: str,
+    levels: Sequence[str],
+    schema: Schema,
+    people: Iterable[Character],
+    facts: Iterable[Fact],
+    ties: Iterable[Relation],
+) -> str:
+    lines = [f"title = {toml_value(title)}", f"language = {toml_value(language)}", f"levels = {toml_value(levels)}"]
+    own_attributes = [word for word in schema.attributes if word not in Schema().attributes]
+    own_kinds = [word for word in schema.kinds if word not in Schema().kinds]
+    if own_attributes or own_kinds:
+        lines += ["", "[schema]", f"attributes = {toml_value(own_attributes)}", f"kinds = {toml_value(own_kinds)}"]
+    for character in people:
+        lines += ["", "[[character]]", f"name = {toml_value(character.name)}"]
+        lines += [f"aliases = {toml_value(character.aliases)}"] if character.aliases else []
+        lines += [f"profile = {toml_value(character.profile)}"] if character.profile else []
+    claims: list[Fact | Relation] = [*facts, *ties]
+    lines += [line for claim in claims for line in claim_lines(claim)]
+    return "\n".join(lines) + "\n"
 
 
 class ChapterClaims:

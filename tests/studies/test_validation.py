@@ -1,4 +1,4 @@
-"""What may be said in a chat, and agents' replies cut to it."""
+"""What participants write: copies of the profile, words counted, and replies of agents cut to the rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.studies.chatting import copied_words, message_problems, shortened
+from understudy.errors import MissingExtra
+from understudy.studies import validation
+from understudy.studies.validation import copied_words, count_words, message_problems, shortened
 
 PROFILE = ("i love to ski in winter.", "i knit.")
 
@@ -45,3 +47,16 @@ def test_a_cut_reply_is_a_beginning_and_never_too_long(text: str, most: int) -> 
     assert len(cut.split()) <= most
     assert " ".join(text.split()).startswith(" ".join(cut.split()))
     assert not any("words, and" in problem.message for problem in message_problems(cut, (), most, "en"))
+
+
+@pytest.mark.parametrize(("text", "count"), [("", 0), ("one two, three", 3), ("  a  ", 1), ("私は猫が好きです", 6)])
+def test_words_of_a_language_are_its_own(text: str, count: int) -> None:
+    assert count_words(text) == count
+
+
+def test_without_a_tokenizer_letters_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_text: str, _language: str) -> list[str]:
+        raise MissingExtra("Japanese", "ja")
+
+    monkeypatch.setattr(validation, "words", missing)
+    assert count_words("私は猫が好きです") == 4

@@ -3,8 +3,8 @@ from __future__ import annotations
 import tomllib
 
 from understudy.story.types import Character, Moment, Schema
-from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
-from understudy.studies.annotations.rows import AnnotatedFact, AnnotatedTie
+from understudy.studies.annotation_results import cast_text, facts_of, ties_of
+from understudy.studies.annotations import AnnotatedFact, AnnotatedTie
 
 
 def at(*numbers: int) -> Moment:

@@ -1,4 +1,4 @@
-"""Rows of an annotator's tables, and what they state.
+"""What annotators write of a chapter: rows of tables, the claims in them, and the claims of several side by side.
 
     facts    who, attribute, value, from        several values of one row are separated by ';', 'none' ends an attribute
     ties     of, to, kind, level, from          kind is a kind of tie, which has no level ('over' ends it), or affection
@@ -6,19 +6,27 @@
     scenes   first, last, setting, present      lines by their moments; names separated by ';'
 
 A blank 'from' is the beginning of the chapter. Nothing may be dated after the chapter that it was read in.
+
+Whoever integrates the tables of several annotators finds the rows that all of them have filled in. Rows that only some
+have are filled in as well, marked with who stated them (annotator A, B, C); the integrator takes such a row by emptying
+its mark, or deletes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story.types import PROFILE, SECRET, Moment, Schema
+from understudy.studies.item import Answer, Block, Item, Problem, Said
 from understudy.text import did_you_mean, fold
 
 __all__ = [
+    "ALL",
+    "BY",
     "COLUMNS",
     "FACTS",
     "NONE",
@@ -29,8 +37,13 @@ __all__ = [
     "AnnotatedFact",
     "AnnotatedScene",
     "AnnotatedTie",
+    "annotation_problems",
     "claims_in",
     "claims_of",
+    "differences",
+    "integrated_draft",
+    "is_undecided",
+    "majority",
 ]
 
 FACTS, TIES, SCENES = "facts", "ties", "scenes"
@@ -40,6 +53,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     SCENES: {"first": "First line", "last": "Last line", "setting": "Setting", "present": "Present"},
 }
 NONE, OVER = "none", "over"
+BY, ALL = "by", "all"
+"""Column of an integrator's row that says who stated it, and its value where everybody did."""
 BETWEEN = ";"
 SHOWN = 12  # names that a message lists
 
@@ -242,3 +257,98 @@ def claims_of(table: str, answer: Mapping[str, Any], chapter: AnnotatedChapter) 
     """What an accepted answer's table states, each claim once."""
     claims = (claim for row in answer.get(table) or () for claim in claims_in(table, row, chapter))
     return list({claim.key: claim for claim in claims}.values())
+
+
+class _Sayings:
+    """The claims of all annotators about one table of a chapter, and who made each."""
+
+    def __init__(self, table: str, answers: Sequence[Answer], chapter: AnnotatedChapter) -> None:
+        self.letters = [chr(ord("A") + number) for number in range(len(answers))]
+        self.claims: dict[tuple[object, ...], AnnotatedRow] = {}
+        self.by: dict[tuple[object, ...], list[str]] = {}
+        for letter, answer in zip(self.letters, answers):
+            for claim in claims_of(table, answer, chapter):
+                self.claims.setdefault(claim.key, claim)
+                self.by.setdefault(claim.key, []).append(letter)
+
+    def in_order(self) -> list[tuple[AnnotatedRow, list[str]]]:
+        """Claims about the same subject together."""
+        pairs = [(claim, self.by[key]) for key, claim in self.claims.items()]
+        return sorted(pairs, key=lambda pair: (pair[0].subject, sorted(pair[0].row().items())))
+
+
+def integrated_draft(tables: Sequence[str], answers: Sequence[Answer], chapter: AnnotatedChapter) -> dict[str, Any]:
+    """The tables as the integrator finds them."""
+    draft: dict[str, Any] = {}
+    for table in tables:
+        said = _Sayings(table, answers, chapter)
+        rows = [{**claim.row(), BY: ALL if len(by) == len(answers) else ", ".join(by)} for claim, by in said.in_order()]
+        if rows:
+            draft[table] = rows
+    return draft
+
+
+def is_undecided(row: Mapping[str, str]) -> bool:
+    return row.get(BY, "").strip() not in ("", ALL)
+
+
+def differences(table: str, answers: Sequence[Answer], chapter: AnnotatedChapter) -> Block | None:
+    """A line for each subject on which annotators differ: what each of them says of it."""
+    said = _Sayings(table, answers, chapter)
+    differing = dict.fromkeys(claim.subject for claim, by in said.in_order() if len(by) < len(answers))
+    lines = []
+    for subject in differing:
+        views = [
+            "; ".join(_short(claim) for claim, by in said.in_order() if claim.subject == subject and letter in by)
+            for letter in said.letters
+        ]
+        text = " | ".join(f"{letter}: {view or 'nothing'}" for letter, view in zip(said.letters, views))
+        lines.append(Said(None, f"{subject}. {text}"))
+    return Block(f"Where the annotators differ: {table}", tuple(lines)) if lines else None
+
+
+def _short(claim: AnnotatedRow) -> str:
+    """A claim without its subject."""
+    row = claim.row()
+    if "first" in row:
+        return ", ".join(filter(None, (row["setting"], row["present"]))) or "a scene"
+    return f"{row.get('value') or row.get('level') or 'yes'} from {row['from']}"
+
+
+def majority(table: str, answers: Sequence[Answer], chapter: AnnotatedChapter) -> list[AnnotatedRow]:
+    """What more than half of the annotators say, in the order in which it was first said."""
+    said = _Sayings(table, answers, chapter)
+    return [claim for key, claim in said.claims.items() if 2 * len(said.by[key]) > len(answers)]
+
+
+def annotation_problems(item: Item, answer: Answer) -> list[Problem]:
+    chapter = AnnotatedChapter.from_document(item.context["chapter"])
+    problems: list[Problem] = []
+    for question in item.questions:
+        stated: list[tuple[int, AnnotatedRow]] = []
+        for index, row in enumerate(answer.get(question.name) or ()):
+            try:
+                stated += [(index, claim) for claim in claims_in(question.name, row, chapter)]
+            except InputError as error:
+                problems.append(Problem(question.name, str(error), index))
+            else:
+                if is_undecided(row):
+                    message = f"Not everybody says so ({row[BY]} did): empty the mark to take the row, or delete it."
+                    problems.append(Problem(question.name, message, index))
+        problems += _contradictions(question.name, stated)
+    return problems
+
+
+def _contradictions(table: str, stated: Sequence[tuple[int, AnnotatedRow]]) -> Iterator[Problem]:
+    seen: dict[tuple[str, Moment], AnnotatedRow] = {}
+    for index, claim in stated:
+        if isinstance(claim, AnnotatedTie) and seen.setdefault((claim.subject, claim.since), claim) != claim:
+            yield Problem(table, f"{claim.subject} has two levels from {claim.since.dotted}: keep one", index)
+    scenes = sorted(((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=_first_line)
+    for (_, before), (index, after) in pairwise(scenes):
+        if after.first <= before.last:
+            yield Problem(table, f"This scene begins before the one from {before.first.dotted} is over.", index)
+
+
+def _first_line(pair: tuple[int, AnnotatedScene]) -> Moment:
+    return pair[1].first

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.story.types import Moment, Schema
-from understudy.studies.annotations.rows import COLUMNS, AnnotatedChapter, AnnotatedFact, AnnotatedTie, claims_in
+from understudy.studies.annotations import COLUMNS, AnnotatedChapter, AnnotatedFact, AnnotatedTie, claims_in
 
 LEVELS = ("part", "chapter", "scene", "line")
 NAMES = {"inesvale": ["Ines Vale"], "ines": ["Ines Vale"], "sparrow": ["Ines Vale", "Pia"], "pia": ["Pia"]}
