@@ -19,7 +19,7 @@ from understudy.errors import InputError
 from understudy.formats.prose import novel
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.server.uploads import service
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reader_process import UploadLimits
 from understudy.server.uploads.reading_jobs import OnProgress
 from uploading import read_in_thread
 

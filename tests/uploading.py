@@ -14,11 +14,9 @@ from anyio import to_thread
 
 from understudy.server.database import ServerDatabase
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.limits import UploadLimits
-from understudy.server.uploads.reader_process import look_for_people, make_story
+from understudy.server.uploads.reader_process import UploadLimits, look_for_people, make_story
 from understudy.server.uploads.reading_jobs import OnProgress
-from understudy.server.uploads.routes import upload_report
-from understudy.server.uploads.schemas import UploadReport
+from understudy.server.uploads.routes import UploadReport, upload_report
 from understudy.server.uploads.service import UploadService
 
 __all__ = ["FORM", "File", "form", "opened", "read_in_thread", "sent", "zipped"]

@@ -13,7 +13,7 @@ from noveluploads import NOVEL, read_novels_here
 from samples import TRANSCRIPT
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
-from understudy.server.uploads.schemas import Total
+from understudy.server.uploads.routes import Total
 from uploading import FORM, File, form
 
 Ask = Callable[..., httpx.Response]

@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from understudy.errors import InputError
 from understudy.formats.prose.corrections import (
     QUOTATIONS,
@@ -26,19 +28,24 @@ from understudy.formats.prose.corrections import (
 from understudy.formats.prose.corrections_file import render_corrections
 from understudy.formats.prose.speaker_decisions import set_not_speech, set_speaker
 from understudy.server.uploads.fixes import QuotationFix, SetSpeaker
-from understudy.server.uploads.schemas import (
-    CandidateSpeaker,
-    ChapterCount,
-    ListedQuotation,
-    PassageLine,
-    QuotationListing,
-    SpeakerCount,
-)
 from understudy.sources.names import fold
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line
 
-__all__ = ["QuotationFilter", "decide", "decided_only", "doubtful_quotations", "list_beside", "listed_quotations"]
+__all__ = [
+    "CandidateSpeaker",
+    "ChapterCount",
+    "ListedQuotation",
+    "PassageLine",
+    "QuotationFilter",
+    "QuotationListing",
+    "SpeakerCount",
+    "decide",
+    "decided_only",
+    "doubtful_quotations",
+    "list_beside",
+    "listed_quotations",
+]
 
 LINES_BEFORE, LINES_AFTER = 3, 2
 ENOUGH, LONGEST_LINE = 240, 300  # characters of text around a quotation, and of one line of it
@@ -55,6 +62,62 @@ class QuotationFilter(NamedTuple):
     speaker: str = ""
     offset: int = 0
     limit: int = 20
+
+
+class PassageLine(msgspec.Struct):
+    """A line near a quotation: said by somebody, or narration."""
+
+    speaker: str | None
+    text: str
+
+
+class CandidateSpeaker(msgspec.Struct):
+    name: str
+    probability: float
+
+
+class ListedQuotation(msgspec.Struct, kw_only=True):
+    """A quotation that was listed when the story was read, and what its author decided about it."""
+
+    id: str
+    file: str
+    chapter: str
+    moment: str | None
+    """Null where it is no line of its own now."""
+    text: str
+    before: list[PassageLine]
+    after: list[PassageLine]
+    guess: str | None
+    confidence: float
+    candidates: list[CandidateSpeaker]
+    speaker: str | None
+    """Who says it, as decided."""
+    not_speech: bool
+    """Whether it was decided that nobody says it."""
+
+
+class ChapterCount(msgspec.Struct):
+    chapter: str
+    title: str
+    count: int
+
+
+class SpeakerCount(msgspec.Struct):
+    name: str
+    count: int
+
+
+class QuotationListing(msgspec.Struct, kw_only=True):
+    """Quotations to look at, the least sure first, or those that were decided, in the order of the text."""
+
+    doubtful: int
+    decided: int
+    total: int
+    """How many are in this selection."""
+    offset: int
+    quotations: list[ListedQuotation]
+    chapters: list[ChapterCount]
+    speakers: list[SpeakerCount]
 
 
 def list_beside(story_file: Path) -> Path:

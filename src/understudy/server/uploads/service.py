@@ -27,9 +27,7 @@ from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.failed import FailedUpload, FailedUploads
-from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.fixes import CastChange, Fix, QuotationFix, apply_fix, cast_change
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
 from understudy.server.uploads.reader_process import (
     FIXED_CAST,
@@ -37,12 +35,13 @@ from understudy.server.uploads.reader_process import (
     SENT_FOLDER,
     USED_CAST,
     USED_QUOTATIONS,
+    UploadLimits,
 )
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
-from understudy.server.uploads.schemas import CastChange, cast_change
-from understudy.server.uploads.served import ServedUploads
-from understudy.server.uploads.sharing import UploadSharing
+from understudy.server.uploads.serving import ServedUploads, UploadSharing
 from understudy.server.uploads.storage import (
+    FailedUpload,
+    FailedUploads,
     ReceivedFile,
     ReceivedForm,
     StorageQuota,

@@ -6,14 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.server.problems import Refused
-from understudy.server.uploads.failed import FailedUpload, FailedUploads
-from understudy.server.uploads.limits import UploadLimits
-from understudy.server.uploads.reader_process import SENT_FOLDER
+from understudy.server.uploads.reader_process import SENT_FOLDER, UploadLimits
 from understudy.server.uploads.routes import all_uploads, upload_report
-from understudy.server.uploads.storage import ReceivedFile, ReceivedForm
+from understudy.server.uploads.storage import FailedUpload, FailedUploads, ReceivedFile, ReceivedForm, distinct
 from uploading import opened, sent
 
 LINES = ("notes.txt", b"Odile: You sold it.\n")
@@ -83,3 +83,10 @@ def test_the_oldest_make_room_and_only_what_was_sent_is_left(tmp_path: Path) -> 
     assert kept.take("b") is not None and "b" not in kept and (tmp_path / "b").exists()
     kept.discard("c")
     assert not (tmp_path / "c").exists()
+
+
+@given(st.lists(st.sampled_from(["a.txt", "A.txt", "a (2).txt", "b", "B"]), max_size=8))
+def test_names_of_one_upload_differ_whatever_their_case(names: list[str]) -> None:
+    result = distinct(names)
+    assert len({name.casefold() for name in result}) == len(names)
+    assert all(new.casefold().startswith(name[0].casefold()) for name, new in zip(names, result))

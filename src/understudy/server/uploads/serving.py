@@ -1,4 +1,4 @@
-"""What the processes of one database tell each other about uploads: what is being read, and which stories there are.
+"""The uploads that are served here, and what the processes of one database tell each other about uploads.
 
 Each process records its reading jobs and looks at the records of the others. Stories are compared by a short state of
 each upload, so that looking costs two small queries.
@@ -6,21 +6,27 @@ each upload, so that looking costs two small queries.
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from understudy.database import Database
 from understudy.errors import InputError
 from understudy.server.database import ServerDatabase
+from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.reading_jobs import ReadingJob
 from understudy.server.uploads.store import SentFile
+from understudy.story.storyfile import Story
 
-__all__ = ["UploadSharing", "UploadState"]
+__all__ = ["ServedUploads", "UploadSharing", "UploadState", "slug"]
 
 ALIVE_S = 10.0  # after which a job is taken for dead whose process says no more of it
 NOW = "extract(epoch FROM clock_timestamp())"
+
+MAX_SLUG = 40
 
 UploadState = tuple[str, str | None, int, str]
 """Of an upload: its story's name, when it was deleted, and the number and time of its newest fix."""
@@ -117,3 +123,53 @@ def _job(state: JobState) -> ReadingJob:
         error=None if state.error is None else InputError(state.error),
         runs_elsewhere=state.is_running,
     )
+
+
+class ServedUploads:
+    """Stories of uploads in the registry, beside those of the command line, which may have taken a name."""
+
+    def __init__(self, registry: StoryRegistry) -> None:
+        self._registry = registry
+        self._names: dict[str, str] = {}
+        self.states: dict[str, UploadState] = {}
+        """As they were served last; without those that must be looked at again."""
+
+    def __contains__(self, upload: str) -> bool:
+        return upload in self._names
+
+    def name_of(self, upload: str) -> str | None:
+        return self._names.get(upload)
+
+    def names(self) -> set[str]:
+        return set(self._names.values())
+
+    def story(self, name: str) -> Story:
+        return self._registry.story(name)
+
+    def put(self, upload: str, name: str, story: Story) -> None:
+        self._registry.put(name, story)
+        self._names[upload] = name
+        self.states.pop(upload, None)
+
+    def remove(self, upload: str) -> None:
+        self.states.pop(upload, None)
+        name = self._names.pop(upload, "")
+        if self.is_taken(name):
+            self._registry.remove(name)
+
+    def is_taken(self, name: str) -> bool:
+        """Is a story served by this name, of an upload or of the command line?"""
+        return any(name == served for served, _ in self._registry)
+
+    def unused_name(self, title: str, taken: Collection[str] = ()) -> str:
+        name = base = slug(title)
+        number = 2
+        while self.is_taken(name) or name in taken:
+            name, number = f"{base}-{number}", number + 1
+        return name
+
+
+def slug(title: str) -> str:
+    """A story's name in URLs: the letters and digits of its title, in any script."""
+    plain = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", title).casefold())
+    return plain[:MAX_SLUG].strip("-") or "story"

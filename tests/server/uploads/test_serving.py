@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.conftest import MakeContext, visiting
 from server.uploads.test_service import BRASS_KEY, QUARREL
@@ -17,10 +20,11 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
 from understudy.server.uploads.fixes import Merge, Rename
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reader_process import UploadLimits
 from understudy.server.uploads.reading_jobs import OnProgress
 from understudy.server.uploads.routes import all_uploads, upload_report
 from understudy.server.uploads.service import UploadService
+from understudy.server.uploads.serving import slug
 from uploading import FORM, form, in_chunks, opened, read_in_thread, sent
 
 Scenario = Callable[[UploadService, UploadService, StoryRegistry], Awaitable[None]]
@@ -159,3 +163,16 @@ def test_a_story_that_is_unknown_here_is_looked_up(make_context: MakeContext, ad
             await context.uploads.close()
 
     asyncio.run(scenario())
+
+
+@given(st.text(max_size=200))
+def test_an_address_holds_letters_digits_and_hyphens(title: str) -> None:
+    name = slug(title)
+    assert name
+    assert all(mark == "-" or mark.isalnum() or unicodedata.category(mark).startswith("M") for mark in name)
+
+
+def test_addresses_are_in_the_titles_own_script() -> None:
+    assert slug("The Brass Key!") == "the-brass-key"
+    assert slug("真鍮の鍵") == "真鍮の鍵"
+    assert slug("?!") == "story"
