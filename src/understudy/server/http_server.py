@@ -26,7 +26,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from understudy.server.guard import GuardMiddleware
+from understudy.server.middleware import GuardMiddleware
 from understudy.server.telemetry import LOG, ThrottledLog
 
 __all__ = ["ConnectionLimits", "Connections", "HttpServer", "ListeningSocket", "make_server", "open_file_limit"]

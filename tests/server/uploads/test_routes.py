@@ -16,9 +16,10 @@ from noveluploads import NOVEL, read_novels_here
 from samples import SAMPLES, TRANSCRIPT
 from server.conftest import MakeContext, visiting
 from understudy.agents.scripted import Scripted
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy, GuardMiddleware
+from understudy.server.middleware import GuardMiddleware
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.storyfile import Story
 from uploading import FORM, form

@@ -1,4 +1,4 @@
-"""ASGI middleware around the whole application: checks a request's headers, then passes it on or refuses it.
+"""What every request passes before the application: its headers are checked, then it is passed on or refused.
 
 Limits are on sizes, and on rate and concurrency by client: whoever uses one of the keys; on a server without keys, an
 IP address. Some paths need no key because they carry a secret of their own, such as a participant's token; there each
@@ -22,7 +22,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from understudy.server.guard.access import AccessPolicy, AccessRole, is_allowed, session_token
+from understudy.server.access import AccessPolicy, AccessRole, is_allowed, session_token
 from understudy.server.pages import bare_page
 from understudy.server.problems import Refused, problem_response
 from understudy.server.telemetry import LOG, Telemetry, error_location

@@ -11,10 +11,10 @@ import httpx
 import pytest
 
 from understudy.errors import InputError
+from understudy.server.access import COOKIE, AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
-from understudy.server.guard.access import COOKIE
+from understudy.server.middleware import GuardMiddleware, RequestLimits
 
 KEY = "a long and quite random key"
 CHAT = {"model": "brass-key/Ines", "messages": [{"role": "user", "content": "the secret words"}]}

@@ -11,10 +11,9 @@ import pytest
 
 from server.studies.conftest import AS_ORGANISER, request, study_app
 from studyserver import write_chat, write_likely
-from understudy.server.guard import AccessPolicy, RequestLimits
-from understudy.server.guard.access import login_routes
-from understudy.server.studies import StudyContext, make_study_app, pages
-from understudy.server.studies.app import OPERATIONS, TOKEN_PREFIXES
+from understudy.server.access import AccessPolicy, login_routes
+from understudy.server.middleware import RequestLimits
+from understudy.server.studies import OPERATIONS, TOKEN_PREFIXES, StudyContext, make_study_app, pages
 from understudy.studies import participation
 from understudy.studies.chatting import chat_view, say
 from understudy.studies.opening import open_study

@@ -1,4 +1,4 @@
-"""The chart of a course, and the axis of story time under it."""
+"""The chart of a course, the axis of story time under it, and the chart of who learns what when."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from understudy.formats import read
-from understudy.server.drawing.course_chart import TimeAxis, course_chart, sparkline, time_axis
+from understudy.people.continuity.scenes import Learning
+from understudy.server.drawing.charts import TimeAxis, course_chart, learning_chart, sparkline, time_axis
 from understudy.story.spoiler_free import Course, Stop, timeline
+from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -133,3 +135,29 @@ def test_the_scene_of_a_moment(story: Path) -> None:
 def test_before_anything_has_happened_there_is_only_now(story: Path) -> None:
     line = axis(story, "start")
     assert line.scenes == [] and line.position(Moment((0,))) == 1.0
+
+
+def chart_of_learning(story: Story, *items: Learning, link: bool = False) -> ElementTree.Element:
+    drawn = learning_chart(story, items, (lambda moment: f"/at/{moment.dotted}") if link else None, standalone=True)
+    return ElementTree.fromstring(str(drawn))
+
+
+def test_marks_stand_in_story_order_and_do_not_overlap(stories: dict[str, Story]) -> None:
+    story = stories["brass-key"]
+    early, late = Moment((1, 1, 2)), Moment((2, 2, 1))
+    both = [Learning("a", {"Ines Vale": early, "Tobias Rook": late}), Learning("b", {"Ines Vale": early})]
+    marks = [
+        (float(circle.get("cx", "0")), float(circle.get("cy", "0")))
+        for group in chart_of_learning(story, *both).iter(f"{SVG}g")
+        if "heard" in (group.get("class") or "")
+        for circle in group.iter(f"{SVG}circle")
+    ]
+    (first, second, third) = marks
+    assert first[0] == second[0] and second[1] - first[1] >= 18 and third[0] > first[0]
+
+
+def test_a_mark_leads_to_its_scene_and_text_is_escaped(stories: dict[str, Story]) -> None:
+    item = Learning("<b>&", {"Ines Vale": Moment((1, 1, 2))})
+    drawn = chart_of_learning(stories["brass-key"], item, link=True)
+    (anchor,) = drawn.iter(f"{SVG}a")
+    assert anchor.get("href") == "/at/1.1.2" and "<b>&" in "".join(drawn.itertext())

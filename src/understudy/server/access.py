@@ -31,6 +31,7 @@ from understudy.errors import InputError
 from understudy.server.pages import bare_page
 
 __all__ = [
+    "ABOUT",
     "COOKIE",
     "READER_MAY",
     "AccessPolicy",

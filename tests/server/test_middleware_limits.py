@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.server.guard.middleware import ConcurrencyLimiter, TokenBuckets
+from understudy.server.middleware import ConcurrencyLimiter, TokenBuckets
 
 
 class Clock:

@@ -17,19 +17,20 @@ from starlette.routing import Route
 
 from reviewed import filled as lines_to_review
 from server.conftest import MakeContext, visiting
-from server.guard.test_middleware import KEY, ask, visit
+from server.test_middleware import KEY, ask, visit
 from understudy.errors import InputError
-from understudy.server.app import OPERATIONS, PAGES, make_app
-from understudy.server.guard import AccessPolicy, GuardMiddleware
-from understudy.server.guard.access import (
+from understudy.server.access import (
     COOKIE,
     READER_MAY,
     SESSION_S,
+    AccessPolicy,
     AccessRole,
     DatabaseSessions,
     login_routes,
     session_token,
 )
+from understudy.server.app import OPERATIONS, PAGES, make_app
+from understudy.server.middleware import GuardMiddleware
 
 READERS = "another long and random key"
 ROUTES = [*(operation.route() for operation in OPERATIONS), *PAGES, *login_routes(AccessPolicy())]
