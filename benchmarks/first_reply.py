@@ -25,9 +25,9 @@ import json, resource, sys, time
 from contextlib import nullcontext
 from pathlib import Path
 from understudy.agents import agent_named
-from understudy.dialogue import Turn, situation_at
-from understudy.encoding import encoding_at_once
-from understudy.storyfile import Story
+from understudy.story.dialogue import Turn, situation_at
+from understudy.language.encoding import encoding_at_once
+from understudy.story.storyfile import Story
 
 path, who, way, until = sys.argv[1:]
 start = time.perf_counter()

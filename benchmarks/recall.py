@@ -1,4 +1,4 @@
-"""Fits and judges which memories bear on a message (src/understudy/agents/relevance.py), from marks made by hand.
+"""Fits and judges which memories bear on a message (src/understudy/agents/recall.py), from marks made by hand.
 
     python benchmarks/recall.py                 fits on the first half of the roles, judges on the other
 
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.relevance import THRESHOLD, RelevanceFeatures, relevance
+from understudy.agents.recall import THRESHOLD, RelevanceFeatures, relevance
 
 MARKS = Path(__file__).parent / "recall_marks.jsonl"
 NAMES = [field.name for field in fields(RelevanceFeatures)]

@@ -14,8 +14,8 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
-from understudy.agents.generative_memory import rarity_weights
 from understudy.agents.lstm import initial_parameters, parameter_shapes
+from understudy.agents.lstm_agent import rarity_weights
 from understudy.agents.word_tokens import TokenVocabulary
 from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
 from understudy.training.export import write_cross_encoder, write_encoder

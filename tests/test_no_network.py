@@ -216,8 +216,8 @@ def test_a_server_reaches_nobody(run: Callable[[list[str]], Run]) -> None:
 LOCAL_MODEL = """
 import sys
 from pathlib import Path
-from understudy.backends.llamacpp import LlamaCppBackend
-from understudy.dialogue import ChatMessage, Sampling
+from understudy.language.backends.llamacpp import LlamaCppBackend
+from understudy.story.dialogue import ChatMessage, Sampling
 backend = LlamaCppBackend(Path(sys.argv[1]), context_tokens=256, threads=1)
 assert backend.complete([ChatMessage("user", "Hello.")], Sampling(max_tokens=3))[0].text
 """
@@ -249,7 +249,7 @@ WITHOUT_SWITCH = """
 import os, time
 from pathlib import Path
 os.environ["ORT_DISABLE_TELEMETRY"] = "0"
-from understudy.encoding import SentenceEncoder
+from understudy.language.encoding import SentenceEncoder
 SentenceEncoder(cache=False).encode(["The tide is out."])
 folders = [Path(os.environ[name]) for name in ("XDG_CACHE_HOME", "TMPDIR")]
 end = time.monotonic() + 60

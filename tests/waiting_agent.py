@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-from understudy.dialogue import Reply
+from understudy.story.dialogue import Reply
 
 
 class Waiting:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 PROMPTS = """
 from understudy.agents.recall import Recall
-from understudy.dialogue import Turn, situation_at
-from understudy.prompting import build_prompt
-from understudy.readers import read
+from understudy.story.dialogue import Turn, situation_at
+from understudy.agents.prompting import build_prompt
+from understudy.formats import read
 
 story, recall = read("demo"), Recall()
 for who, at, facing in (("Zita", "end", "Haake"), ("Zita", "2.3", "Benedek"), ("Danilo Reuss", "3.1.1.5", "Ould")):

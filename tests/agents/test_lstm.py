@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.agents.generative_memory import rarity_weights
 from understudy.agents.lstm import initial_parameters, parameter_shapes
+from understudy.agents.lstm_agent import rarity_weights
 
 torch = pytest.importorskip("torch", reason="the models that write need the extra 'train'")
 

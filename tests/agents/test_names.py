@@ -8,7 +8,7 @@ import pytest
 
 from models import tiny_model
 from understudy.agents import AGENTS, SHIPPED, TRAINED, agent_named
-from understudy.agents.kv_memory import KeyValueMemory
+from understudy.agents.bag_ranker import KeyValueMemory
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.errors import AgentError, InputError
 

@@ -18,7 +18,7 @@ Run = Callable[..., Result]
 
 
 TELLTALE = """
-from understudy.dialogue import Candidate, Reply
+from understudy.story.dialogue import Candidate, Reply
 
 class Telltale:
     def reply(self, situation, history):

@@ -82,7 +82,7 @@ def test_a_guard_of_ones_own(run: Run, tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_guard_of_an_agent(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """
 from types import SimpleNamespace
-from understudy.dialogue import Reply
+from understudy.story.dialogue import Reply
 
 class Guarded:
     def reply(self, situation, history):

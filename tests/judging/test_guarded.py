@@ -15,7 +15,7 @@ from understudy.errors import BackendError
 from understudy.formats import probes_of, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
-from understudy.judging.politeness import evasion_drafts
+from understudy.judging.selection import evasion_drafts
 from understudy.language.backends.scripted import ScriptedBackend
 from understudy.story.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.story.persona import Persona

@@ -16,7 +16,7 @@ from understudy.errors import BackendError
 from understudy.judging import spoken
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Guard, Verdict
-from understudy.judging.politeness import evasion_drafts
+from understudy.judging.selection import evasion_drafts
 from understudy.judging.spoken import SENTENCE_END, ResumingAgent, _sentences, pieces_of
 from understudy.language.backends import Completion
 from understudy.language.backends.scripted import ScriptedBackend

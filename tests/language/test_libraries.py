@@ -66,7 +66,7 @@ class Watch(MetaPathFinder):
             print(os.environ.get({variable!r}))
             raise ImportError("seen")
 sys.meta_path.insert(0, Watch())
-from understudy.libraries import import_library
+from understudy.language.libraries import import_library
 try:
     import_library({library!r})
 except ImportError:

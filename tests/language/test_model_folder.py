@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 
 from models import tiny_model
 from understudy.agents import agent_named
-from understudy.agents.starspace import Starspace
+from understudy.agents.bag_ranker import Starspace
 from understudy.errors import InputError
 from understudy.language.model_folder import (
     FORMAT,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quoted_prose import prose_of
+from quoted_prose import called, names_of, prose_of
+from understudy.novels.cast import find_cast
 from understudy.novels.lexicon import lexicon_of
 from understudy.novels.names import lower_counts, name_mentions
 
@@ -37,3 +38,20 @@ def test_names_of_a_text(text: str, names: list[str]) -> None:
 
 def test_the_head_of_a_sentence_is_a_name_if_it_is_one_elsewhere() -> None:
     assert surfaces("He frowned. Poor Ada wept. Doors shut. The doors, he said. But Ada saw.") == ["Ada", "Ada"]
+
+
+# Names in Japanese and Chinese prose.
+
+
+def test_japanese_names_stand_before_honorifics_and_verbs_of_speech() -> None:
+    text = "「早いね」と、美咲は言った。「うん」健太が答えた。美咲さんは笑った。彼女は寝た。健太は叫んだ。彼は言った。"
+    cast = find_cast(prose_of(text, "ja"))
+    assert names_of(called(cast, "美咲")) == {"美咲", "美咲さん"}
+    assert {character.name for character in cast} == {"美咲", "健太"}
+
+
+def test_chinese_names_are_a_surname_with_one_or_two_characters() -> None:
+    text = (
+        "李小梅说：“走吧。”王强笑道：“好。”李小梅问：“你呢？”她看着王强。王强说：“我也去。”他笑了。李小梅叫道：“快！”"
+    )
+    assert {character.name for character in find_cast(prose_of(text, "zh"))} == {"李小梅", "王强"}

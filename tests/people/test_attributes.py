@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.people.merging import Merged
-from understudy.people.statements import attribute_facts, attribute_of
+from understudy.people.statements import Merged, attribute_facts, attribute_of
 from understudy.story.types import Moment
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from understudy.people.claims import SceneSpeech, claims_of
+from understudy.people.claims import SceneSpeech, claims_of, of_named, of_you
+from understudy.people.clauses import clauses_of
 
 PEOPLE = {"Ada": "Ada", "Bela": "Bela", "Cas": "Cas"}
 
@@ -39,3 +40,20 @@ def test_words_that_the_other_brought_up_are_an_echo() -> None:
 
 def test_descriptions_state_nothing() -> None:
     assert told((None, "I am a nurse.")) == []
+
+
+def test_what_is_said_of_you_is_turned_round() -> None:
+    (clause,) = clauses_of("You're a doctor!")
+    assert [said.sentence for said in of_you(clause)] == ["I am a doctor"]
+
+
+def test_what_is_said_of_somebody_named() -> None:
+    (clause,) = clauses_of("Bela works at the harbour.")
+    assert [(who, said.sentence) for who, said in of_named(clause, {"Bela": "Bela Sool"})] == [
+        ("Bela Sool", "I work at the harbour")
+    ]
+
+
+def test_opinions_are_not_facts() -> None:
+    (clause,) = clauses_of("You are wonderful!")
+    assert list(of_you(clause)) == []

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from understudy.people.kinship import consistent_ties
-from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey
-from understudy.people.tie_weighing import beginning, mass_of, weighed
+from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, beginning, mass_of, weighed
 from understudy.story.types import Moment
 
 

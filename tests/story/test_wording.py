@@ -27,7 +27,9 @@ START = Moment((1,))
 
 
 def sentences(language: str) -> dict[str, Any]:
-    return tomllib.loads(files("understudy").joinpath("sentences", f"{language}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        files("understudy").joinpath("story", "sentences", f"{language}.toml").read_text(encoding="utf-8")
+    )
 
 
 def fact(attribute: str, *values: str) -> Fact:

@@ -37,8 +37,11 @@ __all__ = [
     "MAX_TURNS",
     "BagRanker",
     "Hop",
+    "KeyValueMemory",
+    "ProfileMemory",
     "Query",
     "Question",
+    "Starspace",
     "WordVectors",
     "attention",
     "message_of",
@@ -231,3 +234,136 @@ def _evidence(pool: Pool, index: int, query: Query) -> Iterator[Evidence]:
         of_kind = sorted((hop for hop in query.hops if hop.kind == kind), key=lambda hop: -hop.share)
         for hop in of_kind[:SENTENCES]:
             yield Evidence(kind, f"{hop.text} (attention {hop.share:.2f})")
+
+
+# Starspace (Wu et al. 2017) as PersonaChat uses it: the profile joins the message, and one cosine ranks.
+#
+#     sim(q, c) = cos(q, c)
+#     q = sum of W_w over words w of the message + b * sum of W_w over words w of the profile sentences
+#     c = sum of W_w over words w of the candidate
+#
+# W is one table of word vectors for all; b, how much a word of a profile counts, is learnt with it. Both are trained so
+# that the true reply is nearer than others by a margin. The attention shown as evidence is how like the query each
+# sentence is; it takes no part in the score.
+
+
+class Starspace(BagRanker):
+    name = "starspace"
+
+    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+        language = situation.persona.language
+        total = self.vectors.of(message_of(history, self.turns), language)
+        sentences = self.profile(situation)
+        if not sentences:
+            return Query(unit(total))
+        rows = self.sums(sentences, language)
+        total = total + np.float32(self.balance) * rows.sum(axis=0)
+        return Query(unit(total), self.looked_up(sentences, attention(total, rows)))
+
+
+# The ranking Profile Memory network of PersonaChat: the message looks up the profile before it looks for a reply.
+#
+#     s_i = softmax over i of cos(q, p_i)         over the profile sentences p_i
+#     q+  = q + b * sum_i s_i p_i                 once for every hop
+#     score(c) = cos(q+, c)
+#
+# q, p_i and c are sums of word vectors from one table; b, how much the profile counts, is learnt with it.
+
+
+MAX_HOPS = 100
+
+
+class ProfileMemory(BagRanker):
+    name = "profile-memory"
+
+    def _prepare(self, folder: ModelFolder) -> None:
+        self.hops = max(folder.integer("settings", "hops", low=0, high=MAX_HOPS), 1)
+
+    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+        total, looked_up = self.first_hops(situation, history)
+        return Query(unit(total), looked_up)
+
+    def first_hops(self, situation: Situation, history: Sequence[Turn]) -> tuple[Floats, tuple[Hop, ...]]:
+        """q+ and the attention of the last hop."""
+        language = situation.persona.language
+        total = self.vectors.of(message_of(history, self.turns), language)
+        sentences = self.profile(situation)
+        if not sentences:
+            return total, ()
+        rows = self.sums(sentences, language)
+        for _ in range(self.hops):
+            shares = attention(total, rows)
+            total = total + np.float32(self.balance) * (shares[:, None] * rows).sum(axis=0)
+        return total, self.looked_up(sentences, shares)
+
+
+# The Key-Value Profile Memory network of PersonaChat: a second hop over what was said in training.
+#
+#     q+  = q + b * sum_i s_i p_i                             as in `profile_memory`, with its weights
+#     t_j = softmax over j of a * cos(q+, k_j)                over keys k_j, the messages of the training dialogues
+#     q++ = unit(q+) + g * unit(sum_j t_j unit(v_j))          values v_j are the replies they got
+#     score(c) = cos(q++, c)
+#
+# Only the 64 nearest keys are attended to. a and g are settings of the model folder, which carries the messages and
+# replies as texts. As in the paper, nothing is trained with the second hop: it is added at test time.
+
+
+NEAREST = 64
+RECALLED = 8  # shown as evidence
+
+
+class KeyValueMemory(ProfileMemory):
+    name = "kv-memory"
+
+    def _prepare(self, folder: ModelFolder) -> None:
+        super()._prepare(folder)
+        self._heard, self._said = folder.texts("memory.heard"), folder.texts("memory.said")
+        if len(self._heard) != len(self._said):
+            raise folder.error(f"its memory has {len(self._heard)} messages and {len(self._said)} replies")
+        self._sharpness = float(folder.number("settings", "sharpness", low=0, high=1_000))
+        self._gain = float(folder.number("settings", "gain", low=-1_000, high=1_000))
+        self._keys, self._values = self._rows(self._heard), self._rows(self._said)
+
+    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+        total, looked_up = self.first_hops(situation, history)
+        first = unit(total)
+        return self._second_hop(first, looked_up, self._keys @ first)
+
+    def score_many(self, questions: Sequence[Question]) -> list[list[float]]:
+        """All questions look up the keys together, which takes a tenth of the time."""
+        first = [self.first_hops(situation, history) for situation, history, _ in questions]
+        directions = [unit(total) for total, _ in first]
+        nearness = np.stack(directions) @ self._keys.T if directions else np.zeros((0, len(self._keys)), np.float32)
+        queries = (
+            self._second_hop(direction, hops, row) for direction, (_, hops), row in zip(directions, first, nearness)
+        )
+        return [
+            self._cosines(query, candidates, situation.persona.language)
+            for query, (situation, _, candidates) in zip(queries, questions)
+        ]
+
+    def _second_hop(self, first: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> Query:
+        nearest = _largest(nearness, NEAREST)
+        if not len(nearest) or not first.any():
+            return Query(first, looked_up)
+        grown = np.exp(np.float32(self._sharpness) * (nearness[nearest] - nearness[nearest].max()))
+        shares = grown / grown.sum()
+        recalled = unit((shares[:, None] * self._values[nearest]).sum(axis=0))
+        order = np.argsort(-shares, kind="stable")[:RECALLED]
+        memories = tuple(
+            Hop("memory", f"{self._heard[nearest[at]]} -> {self._said[nearest[at]]}", float(shares[at])) for at in order
+        )
+        return Query(unit(first + np.float32(self._gain) * recalled), (*looked_up, *memories))
+
+    def _rows(self, texts: Sequence[str]) -> Floats:
+        rows = np.empty((len(texts), self.vectors.width), np.float32)
+        for row, text in enumerate(texts):
+            rows[row] = unit(self.vectors.uncached(text))
+        return rows
+
+
+def _largest(numbers: Floats, k: int) -> NDArray[np.intp]:
+    """Indices of the k largest numbers, ascending."""
+    if k >= len(numbers):
+        return np.arange(len(numbers))
+    return np.sort(np.argpartition(-numbers, k)[:k])

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.agents.lstm import (
     DecoderState,
@@ -34,7 +35,7 @@ from understudy.agents.lstm import (
 )
 from understudy.agents.word_tokens import END, SPECIAL, START, TokenVocabulary
 from understudy.errors import MissingExtra
-from understudy.language.backends.batching import length_batches
+from understudy.language.backends.transformer import length_batches
 from understudy.language.model_folder import ModelFolder, read_model
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.text import fold
@@ -42,7 +43,7 @@ from understudy.text import fold
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LONGEST", "LSTMAgent", "ModelInput", "mean_log_prob"]
+__all__ = ["LONGEST", "GenerativeMemory", "LSTMAgent", "ModelInput", "Seq2Seq", "mean_log_prob", "rarity_weights"]
 
 LONGEST = 512  # tokens of a context
 MAX_REPLY = 40  # tokens
@@ -238,3 +239,57 @@ def _profiles(situation: Situation) -> tuple[list[str], list[str]]:
     faced = () if situation.faced is None else situation.faced.profile
     own, partner = ([text for text in profile if text.strip()] for profile in (situation.persona.profile, faced))
     return own, partner
+
+
+# Seq2Seq of PersonaChat: an LSTM reads the profile and the talk so far, another writes the reply.
+#
+#     input      <s> profile sentences, turns           the profile is simply prepended
+#     P(reply) = product over t of P(w_t | input, w_1 .. w_t-1)
+#
+# `lstm` has the network. Without a profile the input is the turns alone.
+
+
+class Seq2Seq(LSTMAgent):
+    name = "seq2seq"
+    has_memory = False
+
+    @staticmethod
+    def model_input(
+        vocabulary: TokenVocabulary, own: Sequence[str], partner: Sequence[str], turns: Sequence[tuple[bool, str]]
+    ) -> ModelInput:
+        return ModelInput(vocabulary.context(own, partner, turns, LONGEST))
+
+
+# The Generative Profile Memory network of PersonaChat: the decoder looks at the profile before each word.
+#
+#     input     <s> turns
+#     memory    f_i = sum_j alpha_j p_ij           of each profile sentence, its words' vectors
+#     alpha   = 1 / (1 + ln(1 + tf)),   tf = 1e6 / rank^1.07          rank of the word by frequency, from 1
+#
+# `lstm` has the attention. Trained without profiles there is no memory, and the model is Seq2Seq. A model that was
+# trained with profiles was never without a memory: asked without a profile, it has one of a single empty entry, f = 0.
+
+
+MAX_ENTRIES, LONGEST_ENTRY = 64, 64  # sentences of a profile, words of a sentence
+
+
+class GenerativeMemory(LSTMAgent):
+    name = "generative-memory"
+    has_memory = True
+
+    def _input(self, situation: Situation, history: Sequence[Turn]) -> ModelInput:
+        given = super()._input(situation, history)
+        return given if given.memory or self.card.get("condition") == "none" else replace(given, memory=[()])
+
+    @staticmethod
+    def model_input(
+        vocabulary: TokenVocabulary, own: Sequence[str], partner: Sequence[str], turns: Sequence[tuple[bool, str]]
+    ) -> ModelInput:
+        sentences = [vocabulary.ids(sentence)[:LONGEST_ENTRY] for sentence in (*own, *partner)[:MAX_ENTRIES]]
+        return ModelInput(vocabulary.context((), (), turns, LONGEST), sentences)
+
+
+def rarity_weights(ranks: NDArray[np.int64]) -> NDArray[np.float32]:
+    """alpha of words by their ranks."""
+    frequencies = 1e6 / ranks.astype(np.float64) ** 1.07
+    return (1 / (1 + np.log1p(frequencies))).astype(np.float32)

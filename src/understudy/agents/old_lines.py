@@ -21,7 +21,6 @@ from itertools import chain
 import numpy as np
 
 from understudy.agents.addressing import Addressing
-from understudy.agents.continuing import is_mid_sentence, rests, split_begun
 from understudy.agents.dialogue_context import (
     KnownPeople,
     content,
@@ -43,6 +42,7 @@ from understudy.agents.fit import CachedEncoder
 from understudy.agents.passages import plain_line
 from understudy.agents.pools import said_at, taken_from
 from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.reply_text import is_mid_sentence, rests, split_begun
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.word_tokens import roots
 from understudy.language.lexical import TfIdf

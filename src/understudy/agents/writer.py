@@ -17,14 +17,13 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from understudy.agents.continuing import split_begun
 from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
 from understudy.agents.direct_answers import tells_unasked, told_evidence
 from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.prompting import BUDGET, Prompt, build_prompt, introduced_name
 from understudy.agents.recall import Recall
-from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names
+from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names, split_begun
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards import fill_macros, keys_named
 from understudy.language.backends import Backend, Completion

@@ -105,7 +105,7 @@ def chat(
                 raise click.UsageError(
                     f"'{agent}' has words of its own: --store needs an agent that answers with lines"
                 )
-            from understudy.judging.approved import ApprovedCandidates
+            from understudy.judging.loading import ApprovedCandidates
 
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
         opened_stories: list[Story] = []

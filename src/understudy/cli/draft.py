@@ -133,7 +133,7 @@ def apply_(story: str, as_json: bool) -> None:
     Example:
         understudy draft apply my-story/
     """
-    from understudy.people.cast_file import apply_to_cast
+    from understudy.people.draft import apply_to_cast
 
     folder = Path(story)
     if embedded(story) is not None or not folder.is_dir():

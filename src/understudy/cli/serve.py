@@ -105,7 +105,7 @@ def serve(
     """
     try:
         from understudy.database.database import is_postgres, masked
-        from understudy.judging.approved import ApprovedCandidates
+        from understudy.judging.loading import ApprovedCandidates
         from understudy.server.access import AccessPolicy, DatabaseSessions
         from understudy.server.app import make_app
         from understudy.server.context import AppContext

@@ -25,7 +25,7 @@ from itertools import permutations
 import numpy as np
 
 from understudy.guessing.scenes import Guesses, Remembering
-from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona

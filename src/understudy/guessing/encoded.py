@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import Guesses, Masking, TrainingScenes, is_mask, masks_of
-from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.story.persona import Persona
 from understudy.story.types import Line, Scene

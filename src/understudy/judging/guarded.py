@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from understudy.agents.continuing import is_mid_sentence, joint, split_begun
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import DIRECT, RecalledDraft
-from understudy.agents.reply_text import without_label
+from understudy.agents.reply_text import is_mid_sentence, joint, split_begun, without_label
 from understudy.errors import BackendError
 from understudy.judging.guards import (
     Guard,
@@ -35,8 +34,7 @@ from understudy.judging.guards import (
     stopping_guards,
 )
 from understudy.judging.guards.knowledge import prepare
-from understudy.judging.politeness import evasion_drafts, greeting_drafts
-from understudy.judging.selection import Scored, mutual_information, score_drafts
+from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import (

@@ -14,8 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from understudy.agents.continuing import joint, split_begun
-from understudy.agents.reply_text import without_label
+from understudy.agents.reply_text import joint, split_begun, without_label
 from understudy.agents.word_tokens import roots
 from understudy.errors import BackendError
 from understudy.judging.guards import Verdict
@@ -76,7 +75,7 @@ def speak(
     """The pieces of a reply that pass; joined they are the text of what the generator returns.
 
     `names` are the character's own: one that is written before the reply, with a colon, is left out. Where the
-    character has begun the reply already (see `agents.continuing`), what comes after it is judged with it.
+    character has begun the reply already (see `agents.reply_text`), what comes after it is judged with it.
     """
     spoken, gap = Spoken(), ""
     before_reply, begun = split_begun(situation.persona, history)

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from understudy.novels.lexicon import Lexicon, given_names
-from understudy.novels.names import NameForm
-from understudy.novels.usage import NameUsage, NameUsages, sorted_pair
+from understudy.novels.names import NameForm, NameUsage, NameUsages, sorted_pair
 
 __all__ = ["Namesakes", "bare_title", "core", "gender_of", "join_names"]
 

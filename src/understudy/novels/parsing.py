@@ -7,12 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from understudy.novels.chapters import NumberedHeading, contents_of, divisions_of, numbered
-from understudy.novels.frame import without_frame
 from understudy.novels.lexicon import lexicon_of
-from understudy.novels.marks import Convention, Marked, convention_of, marked_parts
-from understudy.novels.paragraphs import Block, Row, is_scene_break, paragraphs_of, rows_of
+from understudy.novels.marks import Convention, Marked, convention_of, marked_parts, speaker_changes, spoken
+from understudy.novels.paragraphs import Block, Row, is_scene_break, paragraphs_of, rows_of, without_frame
 from understudy.novels.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
-from understudy.novels.speech import speaker_changes, spoken
 from understudy.text import guess_language
 
 __all__ = ["parse_prose"]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from understudy.people.clauses import Clause, clauses_of, filled, pattern, table
-from understudy.people.hearsay import of_named, of_you
 from understudy.people.own_words import (
     FIRST_PERSON,
     PASSING_KIND,
@@ -25,7 +24,7 @@ from understudy.people.own_words import (
 )
 from understudy.people.plausibility import content_words
 
-__all__ = ["Claim", "SceneSpeech", "answers_to", "claims_of"]
+__all__ = ["TOLD", "Claim", "SceneSpeech", "answers_to", "claims_of", "of_named", "of_you"]
 
 SECOND_PERSON = pattern("second person")
 THIRD_PERSON = pattern("third person", any_case=False)
@@ -289,3 +288,52 @@ def _yes_or_no(question: str, said: Clause) -> str:
                 return ""
             return template.format(asked)
     return ""
+
+
+# What is said of somebody else, as that person would say it.
+#
+#     'You're a doctor, Ross!'            ->  Ross:    I am a doctor
+#     'Rachel works at Ralph Lauren.'     ->  Rachel:  I work at Ralph Lauren
+#
+# Only plain statements with a verb that tells of lasting things are turned round. Whom 'you' means is for the caller
+# to know.
+
+
+TOLD = "told"
+YOU = pattern("you")
+NAMED_CLAUSE = pattern("named")
+OF_PERSON = re.compile(r"\b(?:yours?|yourself|me|us|mine)\b|\bmy\b|\bI\b", re.IGNORECASE)
+LASTING = pattern("lasting hearsay")
+FIRST_FORMS = {"is": "am", "has": "have", "does": "do", "was": "was", "teaches": "teach", "goes": "go"}
+PRONOUNS = {"himself": "myself", "herself": "myself", "his": "my", "her": "my"}
+
+
+def of_you(clause: Clause) -> Iterator[Statement]:
+    """What a clause says of whom it is said to."""
+    if clause.is_question or clause.is_broken:
+        return
+    if match := YOU.match(clause.text):
+        verb = {"are": "am", "were born": "was born"}.get(match[1].lower(), match[1])
+        yield from _turned(f"I {verb} {match[2]}")
+
+
+def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+    """(who, what) of a clause that begins with somebody's name; `people` has whose name each is."""
+    if clause.is_question or clause.is_broken:
+        return
+    if (match := NAMED_CLAUSE.match(clause.text)) and (who := people.get(match[1])):
+        verb, _, rest = match[2].partition(" ")
+        own = re.sub(r"\b(?:himself|herself|his|her)\b", lambda found: PRONOUNS[found[0].lower()], rest)
+        yield from ((who, said) for said in _turned(f"I {_first_form(verb.lower())} {own}"))
+
+
+def _first_form(verb: str) -> str:
+    if verb in FIRST_FORMS or verb in ("grew", "used", "never", "always"):
+        return FIRST_FORMS.get(verb, verb)
+    return verb.removesuffix("s")
+
+
+def _turned(sentence: str) -> Iterator[Statement]:
+    shape = shaped(sentence)
+    if shape and LASTING.match(shape) and not OF_PERSON.search(shape[2:]):
+        yield statement(shape, TOLD)

@@ -21,8 +21,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from understudy.people.tie_evidence import Gathered, TieEvidence, TieKey, in_order
-from understudy.people.tie_weighing import ROMANCE, beginning, mass_of
+from understudy.people.tie_evidence import ROMANCE, Gathered, TieEvidence, TieKey, beginning, in_order, mass_of
 from understudy.story.tie_terms import gender_of
 
 __all__ = ["BOUNDS", "Bounds", "Tie", "consistent_ties"]

@@ -28,8 +28,7 @@ from uuid import uuid4
 from understudy.agents.prompting import introduced_names
 from understudy.errors import InputError, StoryError
 from understudy.people.own_words import profile_sentences
-from understudy.story.dialogue import Situation
-from understudy.story.outsiders import MAX_NAME
+from understudy.story.dialogue import MAX_NAME, Situation
 from understudy.story.persona import Other, Told
 from understudy.story.types import Moment
 from understudy.story.user_folders import data_folder

@@ -20,8 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from understudy.people.kinship import BOUNDS, Bounds, Tie, consistent_ties
-from understudy.people.tie_evidence import Gathered, TieEvidence, gather
-from understudy.people.tie_weighing import genders_of, mass_of, weighed
+from understudy.people.tie_evidence import Gathered, TieEvidence, gather, genders_of, mass_of, weighed
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after

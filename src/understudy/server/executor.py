@@ -17,7 +17,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from understudy.agents.continuing import continued, continuing, split_begun
+from understudy.agents.reply_text import continued, continuing, split_begun
 from understudy.errors import AgentError
 from understudy.server.problems import Refused
 from understudy.story.cancellation import Cancellation
@@ -152,7 +152,7 @@ class AgentExecutor:
         """The pieces of a reply as they are written, then the reply; of an agent that does not stream only the reply.
 
         Where the last turn of the history is the character's own, the reply is what comes after it: both texts joined
-        as they are, are the whole (see `agents.continuing`).
+        as they are, are the whole (see `agents.reply_text`).
 
         Closing the generator, `cancellation` and a client that disconnects each stop the agent's writing.
         """

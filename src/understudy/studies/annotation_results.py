@@ -23,7 +23,7 @@ from understudy.language.lexical.rows import Reals
 from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
 from understudy.metrics.ratings import Rating, Scale, rating_tables
 from understudy.metrics.statistics import Estimate, Interval, totals_interval
-from understudy.people.cast_file import claim_lines
+from understudy.people.draft import claim_lines
 from understudy.story.storyfile.toml_tables import replace_text, toml_value
 from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
 from understudy.studies.annotations import (

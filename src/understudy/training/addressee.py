@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.language.lexical.lbfgs import minimize
+from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import ModelFolder
 from understudy.metrics.statistics import interval

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents import AGENTS
-from understudy.agents.bag_ranker import MAX_TURNS
-from understudy.agents.kv_memory import KeyValueMemory
-from understudy.agents.profile_memory import ProfileMemory
+from understudy.agents.bag_ranker import MAX_TURNS, KeyValueMemory, ProfileMemory
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
 from understudy.text import words

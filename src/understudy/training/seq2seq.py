@@ -25,10 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.generative_memory import GenerativeMemory, rarity_weights
 from understudy.agents.lstm import initial_parameters, parameter_shapes
-from understudy.agents.lstm_agent import LSTMAgent
-from understudy.agents.seq2seq import Seq2Seq
+from understudy.agents.lstm_agent import GenerativeMemory, LSTMAgent, Seq2Seq, rarity_weights
 from understudy.agents.word_tokens import SPECIAL, TokenVocabulary
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor

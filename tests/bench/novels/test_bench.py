@@ -6,7 +6,7 @@ import pytest
 
 from annotated_novels import write_novels
 from understudy.bench.novels import NovelBench, bench_novels, speakers
-from understudy.novels.model import shipped_quotation_model
+from understudy.novels.attribution import shipped_quotation_model
 from understudy.training.quotations.boosting import BoostingSettings
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, predict_unseen
 

@@ -221,7 +221,7 @@ def test_a_run_that_is_killed_while_it_writes_leaves_no_half_file(tmp_path: Path
     program = f"""
 import os
 from pathlib import Path
-from understudy.backends.batch_files import write_requests
+from understudy.language.backends.batch_files import write_requests
 os.fsync = lambda _: os._exit(9)
 write_requests({{(Path({str(tmp_path)!r}), "a"): {{"model": "m", "messages": []}}}})
 """

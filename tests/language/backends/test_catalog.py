@@ -163,7 +163,7 @@ def test_two_pulls_at_once_fetch_it_once(index: Path) -> None:
     script = f"""
 import sys
 sys.path[:0] = {sys.path!r}
-from understudy.backends.catalog import KNOWN, KnownModel, pull
+from understudy.language.backends.catalog import KNOWN, KnownModel, pull
 KNOWN["tiny"] = {KNOWN["tiny"]!r}
 print(pull("tiny"))
 """

@@ -245,8 +245,8 @@ def test_fields_of_a_model() -> None:
 QUIET = """
 import socket, sys
 from pathlib import Path
-from understudy.backends.llamacpp import LlamaCppBackend
-from understudy.dialogue import ChatMessage, Sampling
+from understudy.language.backends.llamacpp import LlamaCppBackend
+from understudy.story.dialogue import ChatMessage, Sampling
 backend = LlamaCppBackend(Path(sys.argv[1]), context_tokens=256, threads=1)
 print(backend.complete([ChatMessage("user", "Hi")], Sampling(max_tokens=2, temperature=0.0))[0].text)
 pieces = backend.stream([ChatMessage("user", "Tell me all.")], Sampling(max_tokens=200))

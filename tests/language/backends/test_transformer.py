@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from languagemodels import tiny_gguf, tiny_model, words_of
 from understudy.errors import InputError, MissingExtra
-from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
+from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, length_batches, open_transformer
 from understudy.story.dialogue import LanguageModel, Situation
 from understudy.story.persona import Persona
 
@@ -144,3 +146,19 @@ def test_a_gguf_file_is_a_model_that_can_be_written_as_a_folder(tmp_path: Path) 
     model.network.save_pretrained(tmp_path / "folder")
     model.tokenizer.save_pretrained(tmp_path / "folder")
     assert open_transformer(tmp_path / "folder").many(["the tide"])[0] == pytest.approx(log_probs, abs=1e-5)
+
+
+def fits(rows: int, longest: int) -> bool:
+    return rows * longest <= 10
+
+
+def test_rows_of_one_length_go_together_and_none_is_left_out() -> None:
+    assert list(length_batches([5, 1, 5, 2], fits)) == [[1, 3], [0, 2]]
+    assert list(length_batches([30, 1], fits)) == [[1], [0]]
+
+
+@given(st.lists(st.integers(0, 30)))
+def test_every_row_is_in_one_batch_that_fits_or_is_alone(lengths: list[int]) -> None:
+    batches = list(length_batches(lengths, fits))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    assert all(len(batch) == 1 or fits(len(batch), max(lengths[row] for row in batch)) for batch in batches)

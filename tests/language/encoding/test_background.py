@@ -141,7 +141,7 @@ def test_a_program_ends_while_much_is_still_to_be_encoded(tmp_path: Path) -> Non
         import time
         from pathlib import Path
         import numpy as np
-        from understudy.encoding import SentenceEncoder, TextVectors
+        from understudy.language.encoding import SentenceEncoder, TextVectors
         encoder = SentenceEncoder(cache=Path({str(tmp_path)!r}))
         vectors = TextVectors([f"This is the line of number {{n}}." for n in range(100_000)], encoder)
         while np.count_nonzero(vectors._present) < {BATCH}:

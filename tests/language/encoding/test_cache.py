@@ -23,7 +23,7 @@ WRITER = """
 import sys
 import numpy as np
 from pathlib import Path
-from understudy.encoding.cache import EncodingCache, cache_key
+from understudy.language.encoding.cache import EncodingCache, cache_key
 cache = EncodingCache("m", 4, Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     name = f"{sys.argv[2]}-{number}"

@@ -89,7 +89,7 @@ def test_an_encoder_can_be_loaded_after_a_graph(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 import numpy as np
-from understudy.encoding import GraphIndex, SentenceEncoder
+from understudy.language.encoding import GraphIndex, SentenceEncoder
 GraphIndex.build(np.eye(8, dtype=np.float32), Path(sys.argv[1]))
 print(SentenceEncoder(cache=False).encode(["The tide is out."]).shape)
 """

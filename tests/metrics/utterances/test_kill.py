@@ -18,7 +18,7 @@ LINES = 40
 DECIDING = f"""
 import sys
 from understudy.errors import InputError
-from understudy.utterances import APPROVED, REJECTED, open_store
+from understudy.metrics.utterances import APPROVED, REJECTED, open_store
 
 store = open_store(sys.argv[1])
 for round in range(100_000):

@@ -11,7 +11,7 @@ from reviewed import line
 from server.chats.conftest import events_of
 from server.conftest import MakeContext
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.judging.approved import ApprovedCandidates
+from understudy.judging.loading import ApprovedCandidates
 from understudy.metrics.utterances import APPROVED, FILTER, UtteranceStore
 from understudy.server.context import AppContext
 

@@ -81,7 +81,7 @@ def test_kill_at_any_point_leaves_the_old_or_the_new_one(tmp_path: Path, after: 
 STEP_BY_STEP = """
 import os, signal, sys
 from pathlib import Path
-from understudy.readers import read
+from understudy.formats import read
 
 source, target, step = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 done = 0

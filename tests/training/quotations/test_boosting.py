@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.novels.model import softmax_of_groups
+from understudy.novels.attribution import softmax_of_groups
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 
 

@@ -8,8 +8,7 @@ import pytest
 from annotated_novels import write_novels
 from understudy.errors import InputError
 from understudy.language.model_folder import read_model
-from understudy.novels.attribution import attribute
-from understudy.novels.model import QuotationModel
+from understudy.novels.attribution import QuotationModel, attribute
 from understudy.training import train
 from understudy.training.quotations.boosting import BoostingSettings
 from understudy.training.quotations.corpus import annotated_novels

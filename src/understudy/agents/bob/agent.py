@@ -23,7 +23,7 @@ import numpy as np
 from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context, read_sequence_format
 from understudy.agents.bob.network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
 from understudy.errors import InputError
-from understudy.language.backends.batching import length_batches
+from understudy.language.backends.transformer import length_batches
 from understudy.language.encoding import Context
 from understudy.language.model_folder import (
     ModelFolder,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from understudy.agents.prompting.build import (
     BUDGET,
+    GIVES_WAY,
     STYLES,
     Prompt,
     Section,
@@ -28,7 +29,6 @@ from understudy.agents.prompting.contents import (
     shows_actions,
 )
 from understudy.agents.prompting.introductions import first_person, introduced_name, introduced_names, introductions
-from understudy.agents.prompting.trimming import GIVES_WAY
 
 __all__ = [
     "ACTION",

@@ -22,9 +22,8 @@ from understudy.bench.items import manifest_of, sha256
 from understudy.bench.novels.cast import AnnotatedCharacter, CastFigures, annotated_cast, cast_figures
 from understudy.bench.novels.speakers import LEFT_OUT, left_out_models, model_of
 from understudy.metrics.statistics import Interval, calibration_error, interval
-from understudy.novels.attribution import attribute
+from understudy.novels.attribution import QuotationModel, attribute, shipped_quotation_model
 from understudy.novels.cast import find_cast
-from understudy.novels.model import QuotationModel, shipped_quotation_model
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Prose, Quotation, Span
 from understudy.progress import Progress, ignore_progress

@@ -15,8 +15,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import nullcontext
 from multiprocessing import get_context
 
+from understudy.novels.attribution import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.novels.context import Floats
-from understudy.novels.model import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.training.quotations.corpus import AnnotatedNovel
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations, predict_unseen
 

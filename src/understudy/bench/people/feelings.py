@@ -29,8 +29,7 @@ import numpy as np
 from understudy.bench.people.task import BenchInputs, Row, missing, row
 from understudy.formats import EMBEDDED, read
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman
-from understudy.people.acquaintance import Acquaintance
-from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, affection, familiarity
+from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, Acquaintance, affection, familiarity
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation, holding_at
 

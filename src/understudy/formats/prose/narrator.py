@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from understudy.formats.prose.line_text import narration_text, spoken_text, unattributed_text
 from understudy.novels.lexicon import lexicon_of
+from understudy.novels.marks import is_thought
 from understudy.novels.paragraphs import is_scene_break
 from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span
-from understudy.novels.speech import is_thought
 from understudy.sources.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile

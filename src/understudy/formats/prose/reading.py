@@ -21,8 +21,7 @@ from understudy.formats.prose.corrections import QUOTATIONS, QuotationEntry, cor
 from understudy.formats.prose.narrator import Narrator
 from understudy.formats.prose.novel import ATTRIBUTED, Novel, read_together
 from understudy.formats.transcript.labels import looks_like_label, read_label
-from understudy.novels.frame import without_frame
-from understudy.novels.paragraphs import Block, paragraphs_of, rows_of
+from understudy.novels.paragraphs import Block, paragraphs_of, rows_of, without_frame
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.sources.events import CastEntry, Event, Heading, Opening, Reader, Unread

@@ -19,8 +19,7 @@ from understudy.judging.guards.contradiction import against_age, against_profile
 from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.identity import made_up_words, poses_as_another, speaks_as_another
-from understudy.judging.guards.knowledge import invented, not_yet_known
-from understudy.judging.guards.later import known_later
+from understudy.judging.guards.knowledge import invented, known_later, not_yet_known
 from understudy.judging.guards.outdated import outdated
 from understudy.judging.guards.quotations import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence

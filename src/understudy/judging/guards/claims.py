@@ -21,7 +21,7 @@ from understudy.agents.dialogue_context import heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.agents.prompting import introductions
 from understudy.agents.word_tokens import IRREGULAR
-from understudy.judging.guards.company import own_names
+from understudy.judging.guards.address import own_names
 from understudy.judging.guards.phrases import roots, sentences
 from understudy.judging.guards.verdict import Verdict
 from understudy.story.dialogue import Draft, Situation, Turn

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.agents.prompting import ACTION, shows_actions
-from understudy.judging.guards.company import own_names
+from understudy.judging.guards.address import own_names
 from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, roots, sentences
 from understudy.judging.guards.verdict import Verdict
 from understudy.story.dialogue import Draft, Situation, Turn

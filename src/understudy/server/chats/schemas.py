@@ -12,8 +12,7 @@ from understudy.errors import StoryError
 from understudy.server.chats.store import Chat, Message, title_from
 from understudy.server.names import shown_names, speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
-from understudy.story.dialogue import Reply, Sampling
-from understudy.story.outsiders import MAX_DESCRIPTION, MAX_NAME
+from understudy.story.dialogue import MAX_DESCRIPTION, MAX_NAME, Reply, Sampling
 from understudy.story.storyfile import Story
 
 __all__ = [

@@ -23,8 +23,7 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, TrainingScenes
 from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
 from understudy.guessing.scenes import masks_of
-from understudy.language.backends.batching import length_batches
-from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
+from understudy.language.backends.transformer import CAUSAL, Transformer, length_batches, open_transformer
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.language.model_folder import ModelFolder, read_card
 from understudy.story.persona import Persona

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.backends.batching import length_batches
-from understudy.language.backends.transformer import CAUSAL, MASKED, WANTED, first_line, located
+from understudy.language.backends.transformer import CAUSAL, MASKED, WANTED, first_line, length_batches, located
 from understudy.language.libraries import import_library
 from understudy.training.guessing.prompt_format import SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.novels.attribution import Forest, NovelEvidence, QuotationModel, matrix
 from understudy.novels.context import Floats, NovelContext
-from understudy.novels.model import Forest, NovelEvidence, QuotationModel, matrix
 from understudy.novels.turns import event_factors, gap_kinds
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.quotations.corpus import AnnotatedNovel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.language.model_folder import ModelFolder
 from understudy.metrics.statistics import calibration_error, interval
-from understudy.novels.model import MODEL, SECOND_POWER, Forest, QuotationModel, forest_tensors
+from understudy.novels.attribution import MODEL, SECOND_POWER, Forest, QuotationModel, forest_tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress
 from understudy.training.quotations.corpus import KINDS, QUOTATIONS, annotated_novels

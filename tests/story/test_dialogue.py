@@ -6,8 +6,7 @@ import pytest
 
 from understudy.errors import StoryError
 from understudy.formats import read
-from understudy.story.dialogue import situation_at
-from understudy.story.outsiders import outsider
+from understudy.story.dialogue import outsider, situation_at
 from understudy.story.persona import Other
 
 
