@@ -17,17 +17,16 @@ from pathlib import Path
 
 from understudy.database.database import (
     Database,
-    Migration,
     Row,
     check_parameters,
     is_address,
     is_postgres,
     is_text,
     masked,
-    migrate,
 )
+from understudy.database.migrations import Migration, applied_migrations, apply_migrations, migrate
 from understudy.database.postgres import Postgres
-from understudy.database.sqlite import Sqlite
+from understudy.database.sqlite import Sqlite, claim_file
 from understudy.errors import InputError
 
 __all__ = [
@@ -36,8 +35,11 @@ __all__ = [
     "Postgres",
     "Row",
     "Sqlite",
+    "applied_migrations",
+    "apply_migrations",
     "check_location",
     "check_parameters",
+    "claim_file",
     "is_postgres",
     "is_text",
     "migrate",

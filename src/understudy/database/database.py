@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -19,7 +18,6 @@ from understudy.errors import InputError
 
 __all__ = [
     "Database",
-    "Migration",
     "Row",
     "check_parameters",
     "connection_arguments",
@@ -28,7 +26,6 @@ __all__ = [
     "is_postgres",
     "is_text",
     "masked",
-    "migrate",
 ]
 
 NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
@@ -133,36 +130,3 @@ def connection_arguments(address: str) -> dict[str, Any]:
     else:
         arguments["host"] = host
     return arguments
-
-
-# Numbered migrations, recorded in the database itself.
-#
-# An older database is migrated when it is opened, in one transaction. Migrations are only ever appended.
-
-Migration = tuple[str, Sequence[str]]
-"""A name, and statements."""
-
-
-def migrate(database: Database, steps: Sequence[Migration]) -> None:
-    """Create the tables, or bring older ones up to date; a database that is up to date is only read."""
-    if not database.has_table("migrations") or _done(database) != len(steps):
-        database.prepare(lambda: _migrate(database, steps))
-
-
-def _migrate(database: Database, steps: Sequence[Migration]) -> None:
-    database.rows(
-        "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
-    )
-    done = _done(database)
-    if done > len(steps):
-        raise InputError(f"{database.purpose} was made by a newer Understudy: upgrade with `pip install -U understudy`")
-    for number, (name, statements) in enumerate(steps[done:], done + 1):
-        for statement in statements:
-            database.rows(statement)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        database.rows("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
-
-
-def _done(database: Database) -> int:
-    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
-    return int(done)
