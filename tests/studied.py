@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.store import StudyStore, open_study_store
 from understudy.studies.study import Study
 
@@ -17,9 +17,9 @@ FIVE = tuple(Option(str(step), {1: "not at all", 5: "very"}.get(step, "")) for s
 SCENE = Block(
     "At the harbour",
     (
-        Said(None, "Fog. A bell, far out."),
-        Said("Ines Vale", "You kept the key all these years, and never once thought to ask what it opens?"),
-        Said("Mara Quill", "I was afraid it would open something.", is_asked=True),
+        ShownLine(None, "Fog. A bell, far out."),
+        ShownLine("Ines Vale", "You kept the key all these years, and never once thought to ask what it opens?"),
+        ShownLine("Mara Quill", "I was afraid it would open something.", is_asked=True),
     ),
 )
 LONG_REPLIES = (
@@ -31,13 +31,13 @@ LONG_REPLIES = (
 EARLIER = tuple(
     Block(
         f"Scene {number}",
-        (Said("Mara Quill", f"I counted {number} steps to the lamp."), Said(None, "The tide turns.")),
+        (ShownLine("Mara Quill", f"I counted {number} steps to the lamp."), ShownLine(None, "The tide turns.")),
         is_folded=True,
         name=f"scene {number}",
     )
     for number in range(1, 13)
 )
-RATED = Item(
+RATED = StudyItem(
     "scene1.rated",
     (SCENE,),
     (
@@ -46,18 +46,18 @@ RATED = Item(
     ),
     hidden={"agent": "the secret agent"},
 )
-PREFERRED = Item(
+PREFERRED = StudyItem(
     "scene1.preferred", (SCENE,), (Question("better", "choice", "Which reply would she give?", LONG_REPLIES),)
 )
-WRITTEN = Item(
+WRITTEN = StudyItem(
     "scene2.written",
-    (Block("The person", (Said(None, "A lighthouse keeper who collects keys."),)),),
+    (Block("The person", (ShownLine(None, "A lighthouse keeper who collects keys."),)),),
     (
         Question("persona", "texts", "Describe her", least=2, most=6, most_words=15, help="As she would herself."),
         Question("why", "text", "Why so?", is_required=False, most_words=15),
     ),
 )
-LOOKED_UP = Item(
+LOOKED_UP = StudyItem(
     "scene3.guessed",
     (SCENE, *EARLIER),
     (
@@ -68,7 +68,7 @@ LOOKED_UP = Item(
         ),
     ),
 )  # fmt: skip
-TABLED = Item(
+TABLED = StudyItem(
     "scene4.annotated",
     (SCENE,),
     (
@@ -92,7 +92,7 @@ def study_of(**changes: object) -> Study:
     return Study(**{**settings, **changes})  # type: ignore[arg-type]
 
 
-def study_store(folder: Path, *items: Item, name: str = "mara", **changes: object) -> StudyStore:
+def study_store(folder: Path, *items: StudyItem, name: str = "mara", **changes: object) -> StudyStore:
     """A database with one study of these items, or one of every sort."""
     store = open_study_store(folder / "studies.db")
     store.add_study(name, study_of(**changes), items or ITEMS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import hpdsessions
 from understudy.progress import ignore_progress
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study, load_study
 
@@ -75,11 +75,13 @@ def study_of(kind: Kind, folder: Path, **material: Any) -> Study:
     return replace(study, material=merged)
 
 
-def items_of(kind: Kind, study: Study) -> list[Item]:
+def items_of(kind: Kind, study: Study) -> list[StudyItem]:
     return kind.items(study, ignore_progress)
 
 
-def crowd(kind: Kind, items: Sequence[Item], people: int = 3, skill: float = 1.0, seed: int = 0) -> list[GivenAnswer]:
+def crowd(
+    kind: Kind, items: Sequence[StudyItem], people: int = 3, skill: float = 1.0, seed: int = 0
+) -> list[GivenAnswer]:
     """Everybody answers everything."""
     rng = random.Random(seed)
     return [

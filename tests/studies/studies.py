@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.study import Study
 
 LIKELY = Question("likely", "choice", "Would they say this?", (Option("likely", "Likely"), Option("unlikely", "Not")))
@@ -23,8 +23,13 @@ def study(**changes: object) -> Study:
     return Study(**(settings | changes))  # type: ignore[arg-type]
 
 
-def items(count: int = 4) -> list[Item]:
+def items(count: int = 4) -> list[StudyItem]:
     return [
-        Item(f"line {n}", (Block("The line", (Said("Zita", f"words {n}", True),)),), (LIKELY,), {"agent": f"bot {n}"})
+        StudyItem(
+            f"line {n}",
+            (Block("The line", (ShownLine("Zita", f"words {n}", True),)),),
+            (LIKELY,),
+            {"agent": f"bot {n}"},
+        )
         for n in range(1, count + 1)
     ]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from understudy.errors import InputError, UnknownMoment
 from understudy.story.types import PROFILE, SECRET, Moment, Schema
-from understudy.studies.item import Answer, Block, Item, Problem, Said
+from understudy.studies.item import Answer, Block, Problem, ShownLine, StudyItem
 from understudy.text import did_you_mean, fold
 
 __all__ = [
@@ -303,7 +303,7 @@ def differences(table: str, answers: Sequence[Answer], chapter: AnnotatedChapter
             for letter in said.letters
         ]
         text = " | ".join(f"{letter}: {view or 'nothing'}" for letter, view in zip(said.letters, views))
-        lines.append(Said(None, f"{subject}. {text}"))
+        lines.append(ShownLine(None, f"{subject}. {text}"))
     return Block(f"Where the annotators differ: {table}", tuple(lines)) if lines else None
 
 
@@ -321,7 +321,7 @@ def majority(table: str, answers: Sequence[Answer], chapter: AnnotatedChapter) -
     return [claim for key, claim in said.claims.items() if 2 * len(said.by[key]) > len(answers)]
 
 
-def annotation_problems(item: Item, answer: Answer) -> list[Problem]:
+def annotation_problems(item: StudyItem, answer: Answer) -> list[Problem]:
     chapter = AnnotatedChapter.from_document(item.context["chapter"])
     problems: list[Problem] = []
     for question in item.questions:

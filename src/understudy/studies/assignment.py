@@ -173,14 +173,14 @@ def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int
     own = {name for item, name in names.items() if item in answered}
     complete = {names[item] for item, people, _, done in rows if done >= people} if after else set()
     left = [
-        (given, item)
-        for item, people, given, _ in rows
-        if given < people
+        (holders, item)
+        for item, people, holders, _ in rows
+        if holders < people
         and item not in answered
         and (item not in after or (own.isdisjoint(after[item]) and complete.issuperset(after[item])))
     ]
-    fewest = min((given for given, _ in left), default=0)
-    return [item for given, item in left if given == fewest]
+    fewest = min((holders for holders, _ in left), default=0)
+    return [item for holders, item in left if holders == fewest]
 
 
 def _check_positions(study: Study, ordinary: int, code: str) -> frozenset[int]:

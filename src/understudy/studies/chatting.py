@@ -15,7 +15,7 @@ from understudy.errors import InputError
 from understudy.story.dialogue import Agent, Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.studies.assignment import Assignment, assigned_to, open_assignment
-from understudy.studies.item import Block, Item, Option, Problem, Said
+from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
 from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, hash_token, now
@@ -189,7 +189,7 @@ def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
         store.database.rows("UPDATE seats SET lease = NULL WHERE item = ? AND side = ?", (item, seat.side))
 
 
-def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
+def with_transcripts(store: StudyStore, study: int, answers: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """Answers of a chat study with what was said laid into each item's `hidden`.
 
     `chat` is [[side, text], ...]; `seated` has the code of the person or the name of the agent on each side, blank
@@ -198,7 +198,7 @@ def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]
     numbers: dict[str, int] = dict(store.database.rows("SELECT name, id FROM items WHERE study = ?", (study,)))
     codes: dict[int | None, str] = dict(store.database.rows("SELECT id, code FROM people WHERE study = ?", (study,)))
     laid_in = []
-    for each in given:
+    for each in answers:
         number = numbers[each.item.name]
         seated = ["", ""]
         for seat in seats_at(store, number):
@@ -218,9 +218,11 @@ def finished_chat(store: StudyStore, person: Participant) -> tuple[Assignment, C
     return (assignment, view) if view.state == OVER and store.item(assignment.item).questions else None
 
 
-def asked_after(item: Item, view: ChatView) -> Item:
+def asked_after(item: StudyItem, view: ChatView) -> StudyItem:
     """What a person is asked of a chat that is over: the chat, and in `profile` the two profiles to choose from."""
-    said = tuple(Said("You" if message.side == view.side else "Partner", message.text) for message in view.messages)
+    said = tuple(
+        ShownLine("You" if message.side == view.side else "Partner", message.text) for message in view.messages
+    )
     profiles = {"a": item.hidden["foil"], "b": item.hidden["foil"]}
     profiles[item.hidden["right"][view.side]] = item.hidden["personas"][1 - view.side]
     questions = tuple(
@@ -309,7 +311,7 @@ def _finish(store: StudyStore, seat: Seat) -> None:
         )
 
 
-def _situation(item: Item, view: ChatView) -> tuple[Situation, list[Turn]]:
+def _situation(item: StudyItem, view: ChatView) -> tuple[Situation, list[Turn]]:
     """What an agent is given: its own persona, and what was said as a talk with a stranger."""
     me, you = "Me", "Partner"
     persona = Persona(me, profile=view.persona, language=item.hidden["language"])

@@ -101,11 +101,11 @@ def read_people_scores(path: Path) -> dict[str, Values]:
 
 
 def _scores(question: str, by_item: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Values]]:
-    given = {value for values in by_item.values() for value in values}
-    if not any(isinstance(value, str) for value in given):
+    answers = {value for values in by_item.values() for value in values}
+    if not any(isinstance(value, str) for value in answers):
         yield question, {item: float(np.mean(values)) for item, values in by_item.items()}
         return
-    options = sorted(map(str, given))
+    options = sorted(map(str, answers))
     if len(options) > len(by_item):
         return  # texts of their own rather than options
     for option in options[:1] if len(options) == 2 else options:

@@ -14,7 +14,7 @@ from typing import Any
 
 from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
-from understudy.studies.item import Answer, Item, Option, Problem, Question
+from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
 from understudy.studies.study import Study
 
 __all__ = [
@@ -36,7 +36,7 @@ STEPS = 5
 class GivenAnswer:
     """One person's answer to one item."""
 
-    item: Item
+    item: StudyItem
     person: str
     """A pseudonym such as 'p7'."""
     answer: Answer
@@ -45,11 +45,11 @@ class GivenAnswer:
     answered: str = ""
 
 
-def _no_problems(_: Item, __: Answer) -> list[Problem]:
+def _no_problems(_: StudyItem, __: Answer) -> list[Problem]:
     return []
 
 
-def _as_it_is(item: Item, _: Mapping[str, Sequence[GivenAnswer]]) -> Item:
+def _as_it_is(item: StudyItem, _: Mapping[str, Sequence[GivenAnswer]]) -> StudyItem:
     return item
 
 
@@ -60,13 +60,13 @@ class Kind:
     """What a person does, in a few words."""
     template: str
     """The study.toml that `study new` writes, with every key it may have and a comment for each."""
-    items: Callable[[Study, Progress], list[Item]]
+    items: Callable[[Study, Progress], list[StudyItem]]
     """Makes the items of a study from its material."""
-    simulate: Callable[[Item, float, random.Random], dict[str, Any]]
+    simulate: Callable[[StudyItem, float, random.Random], dict[str, Any]]
     """The answer of a made-up participant of a skill from 0 (guesses) to 1 (always right, where there is a right)."""
-    problems: Callable[[Item, Answer], list[Problem]] = _no_problems
+    problems: Callable[[StudyItem, Answer], list[Problem]] = _no_problems
     """Why an answer is not accepted, beyond what its questions ask; called as one types, too."""
-    prepared: Callable[[Item, Mapping[str, Sequence[GivenAnswer]]], Item] = _as_it_is
+    prepared: Callable[[StudyItem, Mapping[str, Sequence[GivenAnswer]]], StudyItem] = _as_it_is
     """An item with `after` as it is shown, with the answers to those items laid into it."""
     outputs: Mapping[str, Callable[[Study, Sequence[GivenAnswer], Path], None]] = field(default_factory=dict)
     """Formats of this kind's own for `study results --format NAME`, such as what a bench reads; writes the file."""
@@ -94,7 +94,7 @@ RATED_SCALES = (
 """What PersonaChat's people rated a partner by."""
 
 
-def simulated_rating(question: Question, agent: str, item: Item, skill: float, rng: random.Random) -> int:
+def simulated_rating(question: Question, agent: str, item: StudyItem, skill: float, rng: random.Random) -> int:
     """Everybody of skill 1 gives what the agent leans to, a step more or less for each item; skill 0 draws a step."""
     if rng.random() >= skill:
         return int(rng.choice(question.options).key)
@@ -103,15 +103,15 @@ def simulated_rating(question: Question, agent: str, item: Item, skill: float, r
     return min(STEPS, max(1, round(leaning) + drift))
 
 
-def without_checks(given: Iterable[GivenAnswer]) -> list[GivenAnswer]:
+def without_checks(answers: Iterable[GivenAnswer]) -> list[GivenAnswer]:
     """The answers that say something of the material: an attention check's are about the person."""
-    return [each for each in given if not each.item.is_check]
+    return [each for each in answers if not each.item.is_check]
 
 
 def mean_row(
     about: Mapping[str, Any],
     metric: str,
-    given: Iterable[GivenAnswer],
+    answers: Iterable[GivenAnswer],
     value: Callable[[GivenAnswer], float | None],
     paper: float | None = None,
     seed: int = 0,
@@ -120,7 +120,7 @@ def mean_row(
 
     Bootstrapped is what stands before the first dot of an item's name: whole chats, whole scenes.
     """
-    values = [(number, each.item.name.partition(".")[0]) for each in given if (number := value(each)) is not None]
+    values = [(number, each.item.name.partition(".")[0]) for each in answers if (number := value(each)) is not None]
     if not values:
         return {**about, **Estimate.missing(metric, 0, "nobody has answered this").row(), "paper": paper}
     figure = interval([number for number, _ in values], [group for _, group in values], seed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Agent
-from understudy.studies.item import Block, Item, Question, Said
+from understudy.studies.item import Block, Question, ShownLine, StudyItem
 from understudy.studies.kinds import kind_of
 from understudy.studies.questions import load_agents
 from understudy.studies.store import StoredStudy, StudyStore
@@ -25,7 +25,7 @@ def study_name(path: Path) -> str:
     return path.stem
 
 
-def make_items(study: Study, progress: Progress = ignore_progress) -> list[Item]:
+def make_items(study: Study, progress: Progress = ignore_progress) -> list[StudyItem]:
     """The study's items and its attention checks."""
     items = kind_of(study.kind).items(study, progress)
     if not items:
@@ -49,7 +49,7 @@ def agents_of(studies: Sequence[Study]) -> dict[str, Agent]:
     return load_agents(list(dict.fromkeys(name for study in live for name in study.texts("agents"))))
 
 
-def attention_checks(study: Study, items: Sequence[Item]) -> list[Item]:
+def attention_checks(study: Study, items: Sequence[StudyItem]) -> list[StudyItem]:
     """As many as each person is given; they look like the study's own items until they are read."""
     rng = random.Random(f"{study.seed} checks")  # noqa: S311
     candidates = [item for item in items if all(question.type in CHOSEN_TYPES for question in item.questions)]
@@ -61,7 +61,7 @@ def attention_checks(study: Study, items: Sequence[Item]) -> list[Item]:
     return [_check(rng.choice(candidates), number + 1, rng) for number in range(study.checks)]
 
 
-def _check(item: Item, number: int, rng: random.Random) -> Item:
+def _check(item: StudyItem, number: int, rng: random.Random) -> StudyItem:
     chosen = {question.name: rng.choice(question.options) for question in item.questions}
     wanted = "; ".join(
         f"{question.label} {_called(question, chosen[question.name].key)}" for question in item.questions
@@ -71,8 +71,8 @@ def _check(item: Item, number: int, rng: random.Random) -> Item:
         question.name: int(chosen[question.name].key) if question.type == "scale" else chosen[question.name].key
         for question in item.questions
     }
-    blocks = (*item.blocks, Block("Please read", (Said(None, text, is_asked=True),)))
-    return Item(f"check {number}", blocks, item.questions, {}, expected)
+    blocks = (*item.blocks, Block("Please read", (ShownLine(None, text, is_asked=True),)))
+    return StudyItem(f"check {number}", blocks, item.questions, {}, expected)
 
 
 def _called(question: Question, key: str) -> str:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from understudy.studies.assignment import open_assignment
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
 
 __all__ = ["PERSON", "Seat", "has_seat", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead"]
@@ -170,7 +170,7 @@ def _seat_agent(store: StudyStore, item: int, agent: str, after_s: float) -> Non
 
 def _invite_agent(store: StudyStore, stored: StoredStudy, seat: Seat) -> None:
     """After the study's patience an agent takes the seat beside somebody who waits, if the study has agents."""
-    item: Item = store.item(seat.item)
+    item: StudyItem = store.item(seat.item)
     hidden: Any = item.hidden
     if not hidden["agents"] or seat.side or len(seats_at(store, seat.item)) > 1 or _has_begun(store, seat.item):
         return

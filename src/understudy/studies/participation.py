@@ -19,7 +19,7 @@ from understudy.studies.assignment import (
     progress_of,
 )
 from understudy.studies.chatting import asked_after, finished_chat
-from understudy.studies.item import Item, Problem
+from understudy.studies.item import Problem, StudyItem
 from understudy.studies.kinds import kind_of
 from understudy.studies.pairing import has_seat
 from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
@@ -59,7 +59,7 @@ class View:
     progress: PersonProgress
     can_undo: bool = False
     assignment: int | None = None
-    item: Item | None = None
+    item: StudyItem | None = None
     draft: Mapping[str, Any] | None = None
     comment: str = ""
 
@@ -195,12 +195,12 @@ def _view_of_chat(
     return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))
 
 
-def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> Item:
+def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> StudyItem:
     """An item with earlier answers laid in, and its options in the person's order."""
     return _in_order(_prepared(store, stored, assignment.item), stored, person)
 
 
-def _in_order(item: Item, stored: StoredStudy, person: Participant) -> Item:
+def _in_order(item: StudyItem, stored: StoredStudy, person: Participant) -> StudyItem:
     questions = []
     for question in item.questions:
         if question.is_shuffled:
@@ -211,13 +211,13 @@ def _in_order(item: Item, stored: StoredStudy, person: Participant) -> Item:
     return replace(item, questions=tuple(questions))
 
 
-def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> Item:
+def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> StudyItem:
     item = store.item(number)
     if not item.after:
         return item
-    given = store.given(stored.id, item.after)
+    answers = store.answers(stored.id, item.after)
     return kind_of(stored.study.kind).prepared(
-        item, {name: [each for each in given if each.item.name == name] for name in item.after}
+        item, {name: [each for each in answers if each.item.name == name] for name in item.after}
     )
 
 

@@ -32,7 +32,7 @@ from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import tie_sentence
-from understudy.studies.item import Block, Said
+from understudy.studies.item import Block, ShownLine
 from understudy.studies.study import Study, open_story
 
 __all__ = [
@@ -196,8 +196,8 @@ def persona_blocks(situation: Situation) -> list[Block]:
     return [block for block in blocks if block.lines]
 
 
-def _lines(texts: Iterable[str]) -> tuple[Said, ...]:
-    return tuple(Said(None, text) for text in texts)
+def _lines(texts: Iterable[str]) -> tuple[ShownLine, ...]:
+    return tuple(ShownLine(None, text) for text in texts)
 
 
 def _company(situation: Situation) -> list[Other]:
@@ -207,9 +207,9 @@ def _company(situation: Situation) -> list[Other]:
 
 def dialogue_block(question: AskedQuestion, reply: str | None = None) -> Block:
     """What was said, and the reply that is judged where there is one to be marked."""
-    said = [Said(turn.speaker, turn.text) for turn in question.history]
+    said = [ShownLine(turn.speaker, turn.text) for turn in question.history]
     if reply is not None:
-        said.append(Said(question.situation.persona.name, reply, is_asked=True))
+        said.append(ShownLine(question.situation.persona.name, reply, is_asked=True))
     return Block("The dialogue", tuple(said))
 
 
@@ -273,8 +273,8 @@ class AgentReplies:
         situation = question.situation
         persona, faced = situation.persona, situation.faced
         card = getattr(self._agents[name], "card", None)
-        given = [
+        inputs = [
             name, card, self._fingerprint, persona.name, persona.moment.dotted, persona.profile, situation.setting,
             faced and (faced.name, faced.profile), [(turn.speaker, turn.text) for turn in question.history],
         ]  # fmt: skip
-        return hashlib.sha256(json.dumps(given, default=str).encode()).hexdigest()[:24]
+        return hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()[:24]

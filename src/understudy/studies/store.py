@@ -19,7 +19,7 @@ from typing import Any
 
 from understudy.database import Database, Migration, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
-from understudy.studies.item import Answer, Item, item_from_document
+from understudy.studies.item import Answer, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study, study_from_document
 
@@ -128,7 +128,7 @@ class StudyStore:
 
     # Studies
 
-    def add_study(self, name: str, study: Study, items: Iterable[Item]) -> StoredStudy:
+    def add_study(self, name: str, study: Study, items: Iterable[StudyItem]) -> StoredStudy:
         """Store a study under a name. One that is there keeps its items; its texts and limits may change."""
         document = json.dumps(study.document(), ensure_ascii=False)
         with self.transaction():
@@ -150,7 +150,7 @@ class StudyStore:
                 self._set_people(stored.id, study)
         return self.study(name)
 
-    def _add_items(self, number: int, study: Study, items: Iterable[Item]) -> None:
+    def _add_items(self, number: int, study: Study, items: Iterable[StudyItem]) -> None:
         names: set[str] = set()
         for item in items:
             if item.name in names:
@@ -277,11 +277,11 @@ class StudyStore:
 
     # Answers
 
-    def items(self, study: int) -> dict[int, Item]:
+    def items(self, study: int) -> dict[int, StudyItem]:
         rows = self.database.rows("SELECT id, document FROM items WHERE study = ? ORDER BY id", (study,))
         return {number: item_from_document(json.loads(document)) for number, document in rows}
 
-    def _load_item(self, number: int) -> Item:
+    def _load_item(self, number: int) -> StudyItem:
         ((document,),) = self.database.rows("SELECT document FROM items WHERE id = ?", (number,))
         return item_from_document(json.loads(document))
 
@@ -292,7 +292,7 @@ class StudyStore:
             for number, name, is_check, follows in rows
         )
 
-    def given(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
+    def answers(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
         """The answers that stand, in the order they came; of some items only, where `names` are given."""
         if names is None:
             items = self.items(study)
@@ -329,7 +329,7 @@ class StudyStore:
         return [LogEntry(*row) for row in rows]
 
 
-def _people_of(item: Item, study: Study) -> int:
+def _people_of(item: StudyItem, study: Study) -> int:
     return item.people if item.people is not None else study.people_per_item
 
 

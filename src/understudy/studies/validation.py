@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from understudy.errors import MissingExtra
-from understudy.studies.item import Answer, Item, Problem, Question
+from understudy.studies.item import Answer, Problem, Question, StudyItem
 from understudy.studies.kind import Kind
 from understudy.text import guess_language, words
 
@@ -30,7 +30,7 @@ CLAUSE_ENDS = ",;:、，；："
 PIECE = re.compile(r"\s*(?:[^\s\u3040-\u30ff\u4e00-\u9fff]+|\S)")
 
 
-def shaped(item: Item, answer: Any) -> tuple[dict[str, Any], list[Problem]]:
+def shaped(item: StudyItem, answer: Any) -> tuple[dict[str, Any], list[Problem]]:
     """The values of an answer that are of their question's type, and a problem for each that is not.
 
     What is blank is left out. Names of questions that the item does not have are problems too.
@@ -52,7 +52,7 @@ def shaped(item: Item, answer: Any) -> tuple[dict[str, Any], list[Problem]]:
     return values, problems
 
 
-def answer_problems(item: Item, answer: Answer, kind: Kind, is_final: bool = True) -> list[Problem]:
+def answer_problems(item: StudyItem, answer: Answer, kind: Kind, is_final: bool = True) -> list[Problem]:
     """Why an answer of the right shape is not accepted; while it is still being written, nothing is missing."""
     problems: list[Problem] = []
     for question in item.questions:

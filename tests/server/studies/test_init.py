@@ -75,13 +75,13 @@ def test_a_token_shows_its_own_item_and_nothing_of_others(store: StudyStore, met
     while view.item is not None and view.item.questions[0].name in answers:
         answer = answers[view.item.questions[0].name]
         view = participation.give_answer(store, theirs, view.assignment or 0, answer, comment)
-    before = [each for each in store.given(store.study("mara").id) if each.person == "p2"]
+    before = [each for each in store.answers(store.study("mara").id) if each.person == "p2"]
     body = {"json": {**BODY, "assignment": others.assignment}} if method == "POST" else {}
     response = request(study_app(store), method, filled(path, mine), **body)
     assert response.status_code < 500
     for secret in (theirs, comment, "the secret agent", '"hidden"', '"p2"', '"expected"'):
         assert secret not in response.text
-    assert [each for each in store.given(store.study("mara").id) if each.person == "p2"] == before
+    assert [each for each in store.answers(store.study("mara").id) if each.person == "p2"] == before
 
 
 def database_rows(store: StudyStore) -> list[Any]:

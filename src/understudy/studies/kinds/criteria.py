@@ -16,7 +16,7 @@ from understudy.errors import InputError
 from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, scale_question, simulated_rating, without_checks
 from understudy.studies.questions import (
     OWN,
@@ -65,19 +65,19 @@ own = true                  # the story's own reply is rated too
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     """An item for each different reply; what several agents say alike is rated once, for all of them."""
     study.only(*QUESTION_KEYS, "agents", "own")
     story, asked = questions_of(study)
     names = _speakers(study, asked)
     replies = AgentReplies(study, story)
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
         about = persona_blocks(question.situation)
         for nth, (text, agents) in enumerate(replies.different(names, question), 1):
             blocks = (*about, dialogue_block(question, text))
-            items.append(Item(f"{question.name}.{nth}", blocks, SCALES, {"agents": agents}))
+            items.append(StudyItem(f"{question.name}.{nth}", blocks, SCALES, {"agents": agents}))
     progress("Replies", len(asked), len(asked))
     if not items:
         raise InputError("no question has a reply to rate: name `agents`, or set `own = true`")
@@ -92,14 +92,14 @@ def _speakers(study: Study, asked: Sequence[AskedQuestion]) -> list[str]:
     return [*names, *([OWN] if study.flag("own") else [])]
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     agent = " ".join(item.hidden.get("agents", ()))
     return {scale.name: simulated_rating(scale, agent, item, skill, rng) for scale in SCALES}
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """HPD's human columns, a row for each agent and criterion."""
-    judged = without_checks(given)
+    judged = without_checks(answers)
     agents = dict.fromkeys(agent for each in judged for agent in each.item.hidden["agents"])
     return [
         mean_row(
@@ -115,10 +115,10 @@ def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
     ]
 
 
-def _write_ratings(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_ratings(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """JSON lines: who replied what, and what one person gave it."""
     lines = []
-    for each in without_checks(given):
+    for each in without_checks(answers):
         reply = next(line for block in each.item.blocks for line in block.lines if line.is_asked)
         about = {"item": each.item.name, "agents": each.item.hidden["agents"], "character": reply.speaker}
         scores = {METRICS[name]: value for name, value in each.answer.items() if name in METRICS}

@@ -16,7 +16,7 @@ from understudy.formats.cards.document import Card, in_version, json_of
 from understudy.formats.persona_records import PersonaRecord
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Answer, Item, Problem, Question
+from understudy.studies.item import Answer, Problem, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study
 from understudy.text import fold
@@ -64,7 +64,7 @@ def written_sentences(answer: Answer) -> tuple[str, ...]:
     return tuple(text.strip() for text in answer.get(SENTENCES, ()) if text.strip())
 
 
-def _items(study: Study, _: Progress) -> list[Item]:
+def _items(study: Study, _: Progress) -> list[StudyItem]:
     study.only("count", "sentences", "words")
     question = Question(
         SENTENCES,
@@ -73,10 +73,10 @@ def _items(study: Study, _: Progress) -> list[Item]:
         least=study.number("sentences", LEAST),
         most_words=study.number("words", MOST_WORDS),
     )
-    return [Item(f"persona {number + 1}", (), (question,)) for number in range(study.number("count", 20))]
+    return [StudyItem(f"persona {number + 1}", (), (question,)) for number in range(study.number("count", 20))]
 
 
-def _problems(_: Item, answer: Answer) -> list[Problem]:
+def _problems(_: StudyItem, answer: Answer) -> list[Problem]:
     """A sentence left blank between others, or written twice."""
     texts = list(answer.get(SENTENCES, ()))
     last = max((index for index, text in enumerate(texts) if text.strip()), default=-1)
@@ -90,22 +90,22 @@ def _problems(_: Item, answer: Answer) -> list[Problem]:
     return problems
 
 
-def _simulated(item: Item, _: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, _: float, rng: random.Random) -> dict[str, Any]:
     """Sentences drawn from a list: no skill makes one persona more right than another."""
     question = item.questions[0]
     fitting = [text for text in MADE_UP if not question.most_words or len(text.split()) <= question.most_words]
     return {SENTENCES: rng.sample(fitting, min(question.least, len(fitting)))}
 
 
-def _write_personas(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
-    records = (PersonaRecord(written_sentences(each.answer)) for each in given)
+def _write_personas(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
+    records = (PersonaRecord(written_sentences(each.answer)) for each in answers)
     replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records))
 
 
-def _write_cards(_: Study, given: Sequence[GivenAnswer], folder: Path) -> None:
+def _write_cards(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
     """A card for each persona, named by its number; who wrote it stands nowhere."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, each in enumerate(given, 1):
+    for number, each in enumerate(answers, 1):
         document = {"name": f"Person {number}", "description": "\n".join(written_sentences(each.answer))}
         (folder / f"person-{number}.json").write_bytes(json_of(in_version(Card(document, 1), 2)))
 

@@ -23,7 +23,7 @@ from understudy.progress import Progress
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, without_checks
 from understudy.studies.study import Study, open_story
 
@@ -58,7 +58,7 @@ profiles = "demo"           # where the other profile is drawn from: a story, fo
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("chats", "rate", "limit", "profiles")
     records = _records(study)
     sides = [(number, side) for number, record in enumerate(records) for side in _rated(study, record)]
@@ -68,7 +68,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     limit = study.number("limit", len(sides))
     chosen = sides if limit >= len(sides) else sorted(rng.sample(sides, limit))
     profiles = _ProfilePool(study, records)
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, side in chosen:
         progress("Items", len(items), len(chosen))
         other = profiles.draw(records[number], side, rng)
@@ -96,10 +96,10 @@ def _rated(study: Study, record: ChatRecord) -> Iterator[int]:
             yield side
 
 
-def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | None, rng: random.Random) -> Item:
+def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | None, rng: random.Random) -> StudyItem:
     names = record.names or LABELS
     said = tuple(
-        Said(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
+        ShownLine(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
     )
     hidden = {"chat": record.id, "side": side, "speaker": record.speakers[side], "given": record.given}
     questions: tuple[Question, ...] = RATED_SCALES
@@ -111,7 +111,7 @@ def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | N
         labels = tuple(Option(key, "\n".join(profile)) for key, profile in options)
         questions = (*RATED_SCALES, Question(PROFILE, "choice", label, labels, is_shuffled=True))
         hidden[PROFILE] = keys[0]
-    return Item(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
+    return StudyItem(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
 
 
 class _ProfilePool:
@@ -161,7 +161,7 @@ def _profiles(story: Story, names: Iterable[str], moment: str) -> Iterator[tuple
             continue
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     speaker = str(item.hidden.get("speaker"))
     answer: dict[str, Any] = {scale.name: simulated_rating(scale, speaker, item, skill, rng) for scale in RATED_SCALES}
     if PROFILE in item.hidden:
@@ -169,10 +169,10 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return answer
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """PersonaChat's table 4, a row for each speaker, what it was given, and what was rated."""
     by_speaker: dict[tuple[str, str], list[GivenAnswer]] = {}
-    for each in without_checks(given):
+    for each in without_checks(answers):
         by_speaker.setdefault((each.item.hidden["speaker"], each.item.hidden["given"]), []).append(each)
     rows = []
     for (speaker, shown), judged in by_speaker.items():
@@ -194,11 +194,11 @@ def _is_detected(each: GivenAnswer) -> float | None:
     return float(each.answer[PROFILE] == each.item.hidden[PROFILE])
 
 
-def _write_volunteers(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_volunteers(study: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """A chat for each rating: the rated side is the bot, the other the person; the score is engagingness."""
     records = {record.id: record for record in _records(study)}
     documents = []
-    for each in without_checks(given):
+    for each in without_checks(answers):
         hidden = each.item.hidden
         record, side = records[hidden["chat"]], hidden["side"]
         if not all(record.profiles):
