@@ -17,14 +17,17 @@ from pathlib import Path
 
 from understudy.database.database import (
     Database,
+    Migration,
     Row,
+    applied_migrations,
+    apply_migrations,
     check_parameters,
     is_address,
     is_postgres,
     is_text,
     masked,
+    migrate,
 )
-from understudy.database.migrations import Migration, applied_migrations, apply_migrations, migrate
 from understudy.database.postgres import Postgres
 from understudy.database.sqlite import Sqlite, claim_file
 from understudy.errors import InputError

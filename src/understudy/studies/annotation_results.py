@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations, product
 from pathlib import Path
@@ -24,7 +23,7 @@ from understudy.metrics.agreement import kappa_interval, krippendorff_alpha
 from understudy.metrics.ratings import Rating, Scale, rating_tables
 from understudy.metrics.statistics import Estimate, Interval, totals_interval
 from understudy.people.draft import claim_lines
-from understudy.story.storyfile.toml_tables import replace_text, toml_value
+from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
 from understudy.studies.annotations import (
     FACTS,
@@ -41,7 +40,7 @@ from understudy.studies.annotations import (
     majority,
 )
 from understudy.studies.item import StudyItem
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.kind import GivenAnswer, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
@@ -100,11 +99,8 @@ def annotation_figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dic
 
 
 def write_scenes(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
-    lines = []
-    for claim in annotated_claims(answers, SCENES):
-        if isinstance(claim, AnnotatedScene):
-            lines.append(json.dumps({**claim.row(), "present": list(claim.present)}, ensure_ascii=False))
-    replace_text(path, "".join(f"{line}\n" for line in lines))
+    claims = (claim for claim in annotated_claims(answers, SCENES) if isinstance(claim, AnnotatedScene))
+    write_json_lines(path, ({**claim.row(), "present": list(claim.present)} for claim in claims))
 
 
 def facts_of(claims: Iterable[AnnotatedFact]) -> list[Fact]:

@@ -6,6 +6,7 @@ agents share the scales from 1 to 5 and the rows of means that are below.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any
 
 from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
 from understudy.studies.study import Study
 
@@ -26,6 +28,7 @@ __all__ = [
     "scale_question",
     "simulated_rating",
     "without_checks",
+    "write_json_lines",
 ]
 
 Row = dict[str, Any]
@@ -101,6 +104,10 @@ def simulated_rating(question: Question, agent: str, item: StudyItem, skill: flo
     leaning = random.Random(f"{agent} {question.name}").uniform(2, 4)  # noqa: S311
     drift = random.Random(f"{item.name} {question.name}").choice((-1, 0, 1))  # noqa: S311
     return min(STEPS, max(1, round(leaning) + drift))
+
+
+def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    replace_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
 
 
 def without_checks(answers: Iterable[GivenAnswer]) -> list[GivenAnswer]:

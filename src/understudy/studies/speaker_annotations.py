@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from understudy.formats.speaker_guesses import SpeakerGuess, guess_documents
 from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.metrics.statistics import Estimate, interval
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.kind import GivenAnswer, write_json_lines
 from understudy.studies.study import Study
 
 __all__ = [
@@ -162,7 +161,7 @@ def write_annotation(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> 
         for (show, at), names in needed.items()
     ]
     if records:
-        replace_text(folder / NEEDED, "".join(json.dumps(record) + "\n" for record in records))
+        write_json_lines(folder / NEEDED, records)
 
 
 def _cells(annotation: Annotation) -> list[str]:
@@ -190,5 +189,4 @@ def _number(name: str) -> int:
 
 
 def write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
-    documents: list[Mapping[str, object]] = [*guess_documents(guesses_of(answers))]
-    replace_text(path, "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in documents))
+    write_json_lines(path, guess_documents(guesses_of(answers)))

@@ -9,7 +9,6 @@ engaging and consistent the partner was, and which of two profiles was theirs.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,10 +18,9 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
 from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Option, Question, StudyItem
-from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating
+from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, write_json_lines
 from understudy.studies.pairing import PERSON
 from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
@@ -157,7 +155,7 @@ def _value_of(metric: str) -> Callable[[GivenAnswer], float | None]:
 def _write_chats(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """Each chat once, as JSON lines; one whose words are gone with somebody who withdrew is left out."""
     records = {each.item.name: _record(each.item) for each in answers if all(each.item.hidden["seated"])}
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records.values()))
+    write_json_lines(path, (record.document() for record in records.values()))
 
 
 def _record(item: StudyItem) -> ChatRecord:

@@ -6,7 +6,6 @@ Each item is one reply of one agent; who wrote it is hidden. Beside agents, the 
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +14,17 @@ from typing import Any
 from understudy.errors import InputError
 from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import StudyItem
-from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, scale_question, simulated_rating, without_checks
+from understudy.studies.kind import (
+    GivenAnswer,
+    Kind,
+    Row,
+    mean_row,
+    scale_question,
+    simulated_rating,
+    without_checks,
+    write_json_lines,
+)
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
@@ -123,7 +130,7 @@ def _write_ratings(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None
         about = {"item": each.item.name, "agents": each.item.hidden["agents"], "character": reply.speaker}
         scores = {METRICS[name]: value for name, value in each.answer.items() if name in METRICS}
         lines.append(about | {"reply": reply.text, "person": each.person} | scores)
-    replace_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_json_lines(path, lines)
 
 
 KIND = Kind(

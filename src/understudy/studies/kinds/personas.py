@@ -6,7 +6,6 @@ of character cards, which every command takes as a story.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import Any
 from understudy.formats.cards.document import Card, in_version, json_of
 from understudy.formats.persona_records import PersonaRecord
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Problem, Question, StudyItem
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
@@ -99,7 +97,7 @@ def _simulated(item: StudyItem, _: float, rng: random.Random) -> dict[str, Any]:
 
 def _write_personas(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     records = (PersonaRecord(written_sentences(each.answer)) for each in answers)
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records))
+    write_json_lines(path, (record.document() for record in records))
 
 
 def _write_cards(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:

@@ -14,7 +14,6 @@ Wilson's interval takes answers as independent. Where several people judge an it
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +25,8 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Block, Option, Question, StudyItem
-from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks
+from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
@@ -219,7 +217,7 @@ def _write_preferences(_: Study, answers: Sequence[GivenAnswer], path: Path) -> 
                 "person": each.person,
             }
         )
-    replace_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_json_lines(path, lines)
 
 
 def _texts(block: Block) -> list[str]:

@@ -7,7 +7,6 @@ shared.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,9 +15,8 @@ from typing import Any
 from understudy.formats.persona_records import PersonaRecord
 from understudy.language.lexical.stems import stem
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Block, Problem, Question, ShownLine, StudyItem
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language, stop_words, tokenizer, words
 
@@ -134,7 +132,7 @@ def _write_personas(_: Study, answers: Sequence[GivenAnswer], path: Path) -> Non
     records = (
         PersonaRecord(tuple(text.strip() for text in each.answer[SENTENCES]), _original(each.item)) for each in answers
     )
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records))
+    write_json_lines(path, (record.document() for record in records))
 
 
 KIND = Kind(
