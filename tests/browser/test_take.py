@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from browser.accessibility import assert_accessible, too_wide
 from browser.test_talk_access import tab_to
 from server.conftest import serving
-from studied import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
+from studyserver import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
 from understudy.server.middleware import RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.metrics.agreement import krippendorff_alpha
 from understudy.studies import agreement as agreement_module
 from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks, tables_of

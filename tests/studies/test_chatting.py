@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
 from understudy.story.dialogue import Reply, Situation, Turn

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.studies.agreement import agreement_of, failed_checks
 from understudy.studies.chatting import with_transcripts
 from understudy.studies.kinds import kind_of

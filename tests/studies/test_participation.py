@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
 from understudy.studies.opening import attention_checks
 from understudy.studies.participation import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
 from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer

@@ -8,7 +8,7 @@ from statistics import median_high
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.studies import status
 from understudy.studies.opening import attention_checks
 from understudy.studies.participation import give_answer, give_consent, take_back, view

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from studied import study_store
+from studyserver import study_store
 from understudy.server.access import AccessPolicy
 from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.studies import StudyContext, make_study_app

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from studied import RATED, study_of
+from studyserver import RATED, study_of
 from understudy.server.studies import context
 from understudy.server.studies.context import AgreementCache
 from understudy.studies import participation

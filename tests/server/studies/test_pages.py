@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from server.studies.conftest import AS_ORGANISER, AskStudy
-from studied import RATED, study_of
+from studyserver import RATED, study_of
 from understudy.server.studies.pages import pace_bars, pace_chart, since
 from understudy.studies.store import StudyStore
 

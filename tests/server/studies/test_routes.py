@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.studies.conftest import AS_ORGANISER, AskStudy
-from studied import CONSENT, ITEMS
+from studyserver import CONSENT, ITEMS
 from understudy.studies.store import StudyStore
 
 ANSWERS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from noveluploads import NOVEL
 from samples import SCRIPT
 from understudy.errors import InputError
 from understudy.formats.prose.corrections import read_corrections
@@ -28,6 +27,7 @@ from understudy.server.uploads.reader_process import (
 )
 from understudy.server.uploads.reading_jobs import read_in_process
 from understudy.story.storyfile import Story
+from uploading import NOVEL
 
 
 def work_with(tmp_path: Path, **files: bytes) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.studies.item import Question, StudyItem, item_from_document
 from understudy.studies.kind import Kind

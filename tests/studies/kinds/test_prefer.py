@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hpdsessions
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import realdata
-from studying import chat, crowd, items_of, study_of, write_chats
+from studies.samples import chat, crowd, items_of, study_of, write_chats
 from understudy.formats import read
 from understudy.formats.volunteers import read_judged_chats
 from understudy.papers.personachat.judged_chats import bench_judged_chats

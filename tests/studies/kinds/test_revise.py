@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.formats.persona_records import read_persona_records
 from understudy.studies.item import StudyItem

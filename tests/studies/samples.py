@@ -1,4 +1,4 @@
-"""Studies for tests: each kind's template with its small material, and people who answer."""
+"""Studies to try things on: a small one without a story, each kind's template with its material, people who answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any
 
 import hpdsessions
 from understudy.progress import ignore_progress
-from understudy.studies.item import StudyItem
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study, load_study
-
-__all__ = ["chat", "crowd", "items_of", "study_of", "write_chats"]
 
 TRADES = "clocks bread boats roses wine glass".split()
 
@@ -88,4 +86,32 @@ def crowd(
         GivenAnswer(item, f"p{person}", kind.simulate(item, skill, rng))
         for item in items
         for person in range(1, people + 1)
+    ]
+
+
+LIKELY = Question("likely", "choice", "Would they say this?", (Option("likely", "Likely"), Option("unlikely", "Not")))
+
+
+def study(**changes: object) -> Study:
+    settings: dict[str, object] = {
+        "kind": "likely",
+        "title": "Would they?",
+        "consent": "I agree.",
+        "people_per_item": 2,
+        "items_per_person": 3,
+        "material": {"story": "demo"},
+        "folder": Path(),
+    }
+    return Study(**(settings | changes))  # type: ignore[arg-type]
+
+
+def items(count: int = 4) -> list[StudyItem]:
+    return [
+        StudyItem(
+            f"line {n}",
+            (Block("The line", (ShownLine("Zita", f"words {n}", True),)),),
+            (LIKELY,),
+            {"agent": f"bot {n}"},
+        )
+        for n in range(1, count + 1)
     ]
