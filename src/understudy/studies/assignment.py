@@ -116,19 +116,19 @@ def is_to_come(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) 
     return any(item.id in with_room and own.isdisjoint(item.follows) for item in items)
 
 
-def _is_taken_over(store: StudyStore, stored: StoredStudy, held: Assignment) -> bool:
+def _is_taken_over(store: StudyStore, stored: StoredStudy, assignment: Assignment) -> bool:
     """Whether an item lay too long with somebody, and others have filled it meanwhile; then it is theirs no more."""
     since = _oldest(stored)
-    if held.given >= since or held.draft is not None:
+    if assignment.given >= since or assignment.draft is not None:
         return False
-    ((people, others),) = store.database.rows(
+    ((people, takers),) = store.database.rows(
         """SELECT people, count(CASE WHEN assignments.id <> ? AND (answered IS NOT NULL OR given >= ?) THEN 1 END)
            FROM items JOIN assignments ON item = items.id WHERE items.id = ? GROUP BY people""",
-        (held.id, since, held.item),
+        (assignment.id, since, assignment.item),
     )
-    if others < people:
+    if takers < people:
         return False
-    store.database.rows("DELETE FROM assignments WHERE id = ?", (held.id,))
+    store.database.rows("DELETE FROM assignments WHERE id = ?", (assignment.id,))
     return True
 
 

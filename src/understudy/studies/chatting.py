@@ -245,13 +245,13 @@ def _view(store: StudyStore, seat: Seat) -> ChatView:
     item = store.item(seat.item)
     messages = tuple(_messages(store, seat.item))
     turns: int = item.hidden["turns"]
-    others = [each for each in seats_at(store, seat.item) if each.side != seat.side]
+    partners = [each for each in seats_at(store, seat.item) if each.side != seat.side]
     state, reason = TALKING, ""
     if len(messages) >= 2 * turns:
         state = OVER
-    elif messages and (seat.has_left or not others or others[0].has_left):
+    elif messages and (seat.has_left or not partners or partners[0].has_left):
         state, reason = OVER, "you were away for too long" if seat.has_left else "your partner has left"
-    elif not others or max(seat.joined, others[0].joined) > now():
+    elif not partners or max(seat.joined, partners[0].joined) > now():
         state = WAITING
     own = sum(message.side == seat.side for message in messages)
     return ChatView(

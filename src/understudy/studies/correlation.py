@@ -50,7 +50,7 @@ def correlate(
             f"shares no item with {results.name}: names are like '{min(judged)}' there, like '{min(measured)}' here",
             measures,
         )
-    found: dict[tuple[str, str], Correlation] = {}
+    by_pair: dict[tuple[str, str], Correlation] = {}
     for asked, scores in people.items():
         items = [item for item in scores if item in measured]
         if not items:
@@ -61,8 +61,8 @@ def correlate(
         }
         groups = [item.partition(".")[0] for item in items]
         own = correlations(columns, np.array([scores[item] for item in items]), groups, seed, SHUFFLES)
-        found |= {(asked, name): correlation for name, correlation in own.items()}
-    rows = [{"question": asked, "measure": name, **each.row()} for (asked, name), each in found.items()]
+        by_pair |= {(asked, name): correlation for name, correlation in own.items()}
+    rows = [{"question": asked, "measure": name, **each.row()} for (asked, name), each in by_pair.items()]
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
         row["p_adjusted"] = adjusted

@@ -235,8 +235,8 @@ def learning_chart(
 ) -> Markup:
     """`link` maps a moment to the URL of its scene."""
     axis = time_axis(list(timeline(story, Moment.end(story.levels))), Moment.end(story.levels))
-    heard = {who for item in items for who in item.hearings}
-    people = [member.character.name for member in story.cast() if member.character.name in heard][:MAX_PEOPLE]
+    learners = {who for item in items for who in item.hearings}
+    people = [member.character.name for member in story.cast() if member.character.name in learners][:MAX_PEOPLE]
     rows, y = list[Markup](), ROWS_TOP
     for number, who in enumerate(people):
         row, height = _row(who, items, axis, y, number, link)

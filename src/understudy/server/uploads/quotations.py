@@ -208,10 +208,11 @@ class _Passages:
     def __init__(self, story: Story) -> None:
         self.lines: list[Line] = []
         self.index: dict[tuple[str, int], int] = {}
-        for found in story.spans():
-            if found.spans and found.line.source is not None:
-                self.index[found.line.source.file, found.spans[0][0]] = len(self.lines)
-            self.lines.append(found.line)
+        for line_spans in story.spans():
+            source, spans = line_spans.line.source, line_spans.spans
+            if spans and source is not None:
+                self.index[source.file, spans[0][0]] = len(self.lines)
+            self.lines.append(line_spans.line)
 
     def around(self, entry: QuotationEntry) -> tuple[Line | None, Iterable[Line], Iterable[Line]]:
         """The line of a quotation, those before it and those after it; no line where it is in the story no more."""
@@ -223,21 +224,21 @@ class _Passages:
         return line, reversed(before), _near(line, self.lines[at + 1 : at + 1 + LINES_AFTER])
 
 
-def _near(line: Line, others: Iterable[Line]) -> list[Line]:
+def _near(line: Line, neighbours: Iterable[Line]) -> list[Line]:
     """Those of a line's chapter, until there is enough to read."""
     near, length = list[Line](), 0
-    for other in others:
-        if length >= ENOUGH or other.moment.numbers[:-2] != line.moment.numbers[:-2]:
+    for neighbour in neighbours:
+        if length >= ENOUGH or neighbour.moment.numbers[:-2] != line.moment.numbers[:-2]:
             break
-        near.append(other)
-        length += len(other.text)
+        near.append(neighbour)
+        length += len(neighbour.text)
     return near
 
 
 def _shown(entry: QuotationEntry, names: dict[str, str], passages: _Passages) -> ListedQuotation:
     line, before, after = passages.around(entry)
-    earlier = [PassageLine(one.speaker, _end_of(one.text)) for one in before]
-    later = [PassageLine(one.speaker, _beginning_of(one.text)) for one in after]
+    earlier = [PassageLine(near.speaker, _end_of(near.text)) for near in before]
+    later = [PassageLine(near.speaker, _beginning_of(near.text)) for near in after]
     if line is None:
         earlier, later = [PassageLine(None, entry.context.before)], [PassageLine(None, entry.context.after)]
     guess = names.get(fold(entry.guess), entry.guess) or None

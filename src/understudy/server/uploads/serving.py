@@ -89,10 +89,10 @@ class UploadSharing:
         """The other processes' jobs, and the state of every upload."""
 
         def read(db: Database) -> tuple[list[tuple[str, str]], dict[str, UploadState]]:
-            others = f"SELECT upload, state FROM reading_jobs WHERE holder <> ? AND until > {NOW}"
+            foreign = f"SELECT upload, state FROM reading_jobs WHERE holder <> ? AND until > {NOW}"
             uploads = """SELECT id, story, deleted, max(number), max(upload_fixes.made) FROM uploads
                          JOIN upload_fixes ON upload = id WHERE complete = 1 GROUP BY id, story, deleted"""
-            jobs = [(str(upload), str(state)) for upload, state in db.rows(others, (self._holder,))]
+            jobs = [(str(upload), str(state)) for upload, state in db.rows(foreign, (self._holder,))]
             return jobs, {upload: (name, deleted, *fix) for upload, name, deleted, *fix in db.rows(uploads)}
 
         jobs, uploads = await self._database.read(read)

@@ -391,9 +391,9 @@ class FailedUploads:
             if path.name != SENT_FOLDER:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         self._uploads[upload] = failed
-        kept = list(self._uploads.items())  # at once: another thread may add one
-        while kept and sum(one.size for _, one in kept) > self._max_bytes:
-            self.discard(kept.pop(0)[0])
+        oldest_first = list(self._uploads.items())  # at once: another thread may add one
+        while oldest_first and sum(upload.size for _, upload in oldest_first) > self._max_bytes:
+            self.discard(oldest_first.pop(0)[0])
 
     def take(self, upload: str) -> FailedUpload | None:
         """The files of an upload, to be read again; from then on they are the caller's."""

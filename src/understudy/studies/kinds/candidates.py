@@ -174,11 +174,13 @@ def _blocks(example: Example) -> Iterator[Block]:
         yield Block("The scene", (ShownLine(None, situation.setting),))
     if persona.profile:
         yield Block(f"Who {persona.name} is now", tuple(ShownLine(persona.name, text) for text in persona.profile))
-    others = [text for other in (situation.faced, *situation.present) if other is not None for text in other.profile]
+    others_profiles = [
+        text for other in (situation.faced, *situation.present) if other is not None for text in other.profile
+    ]
     ties = [tie_sentence(tie, persona.language) for tie in persona.relations]
-    if ties or others:
+    if ties or others_profiles:
         said = dict.fromkeys(
-            [*(ShownLine(persona.name, text) for text in ties), *(ShownLine(None, text) for text in others)]
+            [*(ShownLine(persona.name, text) for text in ties), *(ShownLine(None, text) for text in others_profiles)]
         )
         yield Block(f"{persona.name} and the others", tuple(said))
     yield Block("What has been said", tuple(ShownLine(turn.speaker, turn.text) for turn in example.history))

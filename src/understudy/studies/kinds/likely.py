@@ -103,10 +103,10 @@ def _reply_items(study: Study, progress: Progress) -> list[StudyItem]:
     items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
-        persona, heard = question.situation.persona, question.history[-1]
+        persona, prompt = question.situation.persona, question.history[-1]
         about = (*_scene(question.situation), *_about(persona, study.seed))
         for nth, (text, agents) in enumerate(replies.different(names, question), 1):
-            said = (ShownLine(heard.speaker, heard.text), ShownLine(persona.name, text, is_asked=True))
+            said = (ShownLine(prompt.speaker, prompt.text), ShownLine(persona.name, text, is_asked=True))
             blocks = (*about, Block("The line", said))
             items.append(StudyItem(f"{question.name}.{nth}", blocks, (QUESTION,), {"agents": agents}))
     progress("Replies", len(asked), len(asked))

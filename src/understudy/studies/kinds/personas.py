@@ -43,8 +43,8 @@ sentences = 5               # at least so many for each
 words = 15                  # at most so many a sentence
 """
 MADE_UP = tuple(
-    f"I {verb} {thing}."
-    for verb, things in {
+    f"I {verb} {object_}."
+    for verb, objects in {
         "repair": "old radios|wooden boats|church clocks",
         "teach": "swimming to children|night classes in law|my neighbour the piano",
         "grew up": "on a lighthouse|in a bakery|among seven sisters",
@@ -53,7 +53,7 @@ MADE_UP = tuple(
         "collect": "train tickets|maps of islands|odd buttons",
         "want to": "see the desert|own a goat|learn Welsh",
     }.items()
-    for thing in things.split("|")
+    for object_ in objects.split("|")
 )
 
 

@@ -108,8 +108,8 @@ class _PairDraw:
     def take(self, pair: tuple[str, str]) -> tuple[str, str]:
         """Counts a pair as put, and says which of the two is 'a': who was less often."""
         self._put[pair] += 1
-        turned = self._rng.sample(pair, 2)
-        first, second = sorted(turned, key=lambda name: self._first[name])
+        shuffled = self._rng.sample(pair, 2)
+        first, second = sorted(shuffled, key=lambda name: self._first[name])
         self._first[first] += 1
         return first, second
 

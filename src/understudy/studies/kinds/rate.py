@@ -135,16 +135,18 @@ class _ProfilePool:
         """One that shares no sentence with either side's; None where there is none."""
         taken = {sentence.casefold() for profile in record.profiles for sentence in profile}
         if self._story is None:
-            others = [each for each in self._every if taken.isdisjoint(sentence.casefold() for sentence in each)]
+            candidates = [each for each in self._every if taken.isdisjoint(sentence.casefold() for sentence in each)]
         else:
-            rest = {
+            remainders = {
                 each: tuple(sentence for sentence in each if sentence.casefold() not in taken)
                 for each in self._at(self._story, record.moment or "end")
             }
-            others = [left for each, left in rest.items() if len(left) > len(each) / 2]  # others than the two
-            longer = [each for each in others if len(each) >= len(record.profiles[side]) / 2]
-            others = longer or others  # a profile that is far shorter would be told by its length
-        return rng.choice(others) if others else None
+            candidates = [
+                remainder for each, remainder in remainders.items() if len(remainder) > len(each) / 2
+            ]  # others than the two
+            longer = [each for each in candidates if len(each) >= len(record.profiles[side]) / 2]
+            candidates = longer or candidates  # a profile that is far shorter would be told by its length
+        return rng.choice(candidates) if candidates else None
 
     def _at(self, story: Story, moment: str) -> list[tuple[str, ...]]:
         if moment not in self._by_moment:
