@@ -49,7 +49,7 @@ def ours() -> Any:
     from understudy.formats import read
     from understudy.server.app import make_app
     from understudy.server.context import AppContext
-    from understudy.server.guard import RequestLimits
+    from understudy.server.middleware import RequestLimits
     from understudy.server.story_registry import StoryRegistry
     from understudy.server.telemetry import LOG
 

@@ -18,7 +18,7 @@ from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import parse_card
 from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import RequestLimits
+from understudy.server.middleware import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import situation_at
 from understudy.story.macros import fill_macros

@@ -17,7 +17,7 @@ from understudy.formats import read
 from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import RequestLimits
+from understudy.server.middleware import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
 from understudy.story.dialogue import Agent

@@ -14,9 +14,9 @@ from browser.conftest import FREELY, SCRIPT
 from reviewed import filled
 from server.conftest import serving
 from understudy.agents.scripted import Scripted
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.storyfile import Story
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.accessibility import assert_accessible
 from browser.test_stories import drop
-from noveluploads import NOVEL, read_novels_here
+from uploading import NOVEL, read_novels_here
 
 
 @pytest.fixture

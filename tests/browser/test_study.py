@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from browser.accessibility import assert_accessible
 from browser.test_take import FREELY
 from server.conftest import serving
-from studied import RATED, study_store
+from studyserver import RATED, study_store
 from understudy.server.studies import StudyContext, make_study_app
 from understudy.studies import participation
 from understudy.studies.store import StudyStore

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.accessibility import too_wide
 from studyserver import StudyServer, study_server, write_chat
-from understudy.studies.answers import answers_of
+from understudy.studies.results import answers_of
 from understudy.studies.store import open_study_store
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}

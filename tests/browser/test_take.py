@@ -15,10 +15,10 @@ from playwright.sync_api import Browser, Page, Route, expect
 from browser.accessibility import assert_accessible, too_wide
 from browser.test_talk_access import tab_to
 from server.conftest import serving
-from studied import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
-from understudy.server.guard import RequestLimits
+from studyserver import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
+from understudy.server.middleware import RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
-from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.store import StudyStore
 
 FREELY = RequestLimits(per_second=1_000, burst=10_000, token_per_second=1_000, token_burst=10_000)
@@ -32,7 +32,7 @@ def make_study(tmp_path: Path) -> Iterator[MakeStudy]:
     """A server with a study of the given items, and the address of its first participant's page."""
     with ExitStack() as open_now:
 
-        def make(*items: Item, **settings: Any) -> tuple[str, StudyStore]:
+        def make(*items: StudyItem, **settings: Any) -> tuple[str, StudyStore]:
             store = open_now.enter_context(study_store(tmp_path, *items, **settings))
             site = open_now.enter_context(serving(make_study_app(StudyContext(store), limits=FREELY)))
             return f"{site}/take/{store.invite('mara', 1)[0]}", store
@@ -50,7 +50,7 @@ def begin(page: Page, address: str) -> Page:
 
 
 def given(store: StudyStore) -> list[dict[str, object]]:
-    return [dict(each.answer) for each in store.given(store.study("mara").id)]
+    return [dict(each.answer) for each in store.answers(store.study("mara").id)]
 
 
 def test_from_consent_to_thanks_by_keys_alone_on_a_phone(browser: Browser, make_study: MakeStudy) -> None:
@@ -122,9 +122,9 @@ def test_what_is_wrong_is_named_as_one_types_and_refused_at_the_end(page: Page, 
 
 
 def test_a_rewritten_sentence_is_compared_with_its_own_original(page: Page, make_study: MakeStudy) -> None:
-    original = Block("Of themselves", (Said(None, "I ski."), Said(None, "I have cats.")))
+    original = Block("Of themselves", (ShownLine(None, "I ski."), ShownLine(None, "I have cats.")))
     rewritten = Question("sentences", "texts", "In other words", least=2, most=2)
-    begin(page, make_study(Item("persona 1", (original,), (rewritten,)), kind="revise")[0])
+    begin(page, make_study(StudyItem("persona 1", (original,), (rewritten,)), kind="revise")[0])
     first, second = page.get_by_label("In other words: 1"), page.get_by_label("In other words: 2")
     second.fill("My cats rule.")
     expect(page.get_by_text("'cats' stands in the original")).to_be_visible()
@@ -192,7 +192,7 @@ def test_time_goes_on_after_an_answer_was_taken_back(page: Page, make_study: Mak
     begin(page, address)
 
     def seconds() -> float:
-        (each,) = store.given(store.study("mara").id)
+        (each,) = store.answers(store.study("mara").id)
         return each.seconds
 
     page.clock.fast_forward(3_600_000)  # far more than the test itself takes anywhere
@@ -398,7 +398,9 @@ def test_numbers_are_letters_where_one_writes_and_can_be_switched_off(page: Page
 
 def test_what_items_hold_is_text(page: Page, make_study: MakeStudy) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"> & <b>bold</b>"
-    item = replace(RATED, blocks=(Block(evil, (Said(evil, evil),)), Block("x", (Said(evil, evil),), is_folded=True)))
+    item = replace(
+        RATED, blocks=(Block(evil, (ShownLine(evil, evil),)), Block("x", (ShownLine(evil, evil),), is_folded=True))
+    )
     begin(page, make_study(item, title=evil, instructions=evil, consent=evil)[0])
     expect(page.get_by_role("heading", name="<b>bold</b>").first).to_be_visible()
     assert page.locator("main img, main b").count() == 0 and page.title() != "taken"
@@ -447,7 +449,7 @@ def test_without_scripts_it_says_so(browser: Browser, make_study: MakeStudy) -> 
 
 
 def test_what_was_read_and_closed_stays_closed(page: Page, make_study: MakeStudy) -> None:
-    about = Block("Who Mara is", (Said(None, "I keep the light."), Said(None, "I collect keys.")))
+    about = Block("Who Mara is", (ShownLine(None, "I keep the light."), ShownLine(None, "I collect keys.")))
     items = [replace(RATED, name=f"line {number}", blocks=(about, *RATED.blocks)) for number in (1, 2)]
     begin(page, make_study(*items)[0])
     expect(page.get_by_text("I collect keys.")).to_be_visible()

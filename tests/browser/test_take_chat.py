@@ -14,14 +14,14 @@ from playwright.sync_api import Browser, Page, Route, expect
 from browser.accessibility import assert_accessible
 from browser.test_take import FREELY
 from server.conftest import serving
-from studied import RATED, study_store
+from studyserver import RATED, study_store
 from understudy.server.studies import StudyContext, make_study_app
-from understudy.studies.item import Item, Option, Question
+from understudy.studies.item import Option, Question, StudyItem
 
 PERSONA = ["I keep a lighthouse.", "I have three cats.", "I was born at sea."]
 
 
-CHAT = Item(
+CHAT = StudyItem(
     "chat 1",
     (),
     (Question("profile", "choice", "Which of these is your partner?", (Option("a", "1"), Option("b", "2"))),),
@@ -81,7 +81,7 @@ def test_two_people_meet_talk_and_say_who_the_other_was(browser: Browser, tmp_pa
             page.get_by_role("radio", name=partner).check()
             page.keyboard.press("Control+Enter")
             expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
-        answers = {each.person: each.answer for each in store.given(store.study("mara").id)}
+        answers = {each.person: each.answer for each in store.answers(store.study("mara").id)}
         assert answers == {"p1": {"profile": "a"}, "p2": {"profile": "b"}}
         for page in (first, second):
             page.context.close()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from noveluploads import NOVEL
 from understudy.cli.progress import read_showing
+from uploading import NOVEL
 
 
 class Terminal(io.StringIO):

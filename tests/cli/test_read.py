@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from noveluploads import NOVEL
 from understudy.language.encoding import SentenceEncoder
 from understudy.people import draft
 from understudy.story.storyfile import Story
+from uploading import NOVEL
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

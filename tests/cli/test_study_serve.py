@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 
 from studyserver import StudyServer, study_server, write_chat, write_likely
-from understudy.server.studies.chat_routes import LONGEST_S
+from understudy.server.studies.routes import LONGEST_POLL_S
 
 Run = Callable[..., Result]
 
@@ -45,7 +45,7 @@ def test_a_signal_stops_it_although_people_wait_for_a_partner(story: Path, sent:
         started = time.monotonic()
         server.process.send_signal(sent)
         out, _ = server.process.communicate(timeout=60)
-        assert time.monotonic() - started < 0.9 * LONGEST_S
+        assert time.monotonic() - started < 0.9 * LONGEST_POLL_S
         assert server.process.returncode == 0 and out.rstrip().endswith("Stopped.")
         assert {poll.result().json()["state"] for poll in polls} == {"waiting"}
     assert "Traceback" not in (study.parent / "log").read_text()
@@ -65,7 +65,7 @@ def test_all_processes_stop_with_people_waiting(story: Path, postgres: str) -> N
         started = time.monotonic()
         server.process.send_signal(signal.SIGINT)
         server.process.communicate(timeout=60)
-        assert time.monotonic() - started < 0.9 * LONGEST_S and server.process.returncode == 0
+        assert time.monotonic() - started < 0.9 * LONGEST_POLL_S and server.process.returncode == 0
         assert {poll.result().status_code for poll in polls} == {200}
 
 

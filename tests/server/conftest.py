@@ -20,8 +20,8 @@ from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.database import APPLICATION_ID
-from understudy.server.guard import GuardMiddleware
 from understudy.server.http_server import ConnectionLimits, ListeningSocket, make_server
+from understudy.server.middleware import GuardMiddleware
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
 from understudy.story.dialogue import Agent

@@ -18,10 +18,11 @@ import pytest
 
 from server.conftest import MakeContext, serving
 from server.test_serving import Held, body, rude, streamed
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy, RequestLimits
 from understudy.server.http_server import ConnectionLimits, ListeningSocket
+from understudy.server.middleware import RequestLimits
 from understudy.server.telemetry import ThrottledLog
 from waiting import until
 

@@ -15,9 +15,10 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from understudy.agents.scripted import Scripted
 from understudy.metrics.utterances import APPROVED, Utterance, open_store
+from understudy.server.access import AccessPolicy
 from understudy.server.app import OPERATIONS, make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy, RequestLimits
+from understudy.server.middleware import RequestLimits
 from understudy.server.openapi import PARAMETER
 from understudy.server.operations import Operation
 from understudy.server.story_registry import StoryRegistry

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.metrics.agreement import krippendorff_alpha
 from understudy.studies import agreement as agreement_module
 from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks, tables_of
-from understudy.studies.attention import attention_checks
-from understudy.studies.item import Item, Option, Question
+from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
+from understudy.studies.opening import attention_checks
 
 YES, NO = "likely", "unlikely"
 
 
-def given(answers: Mapping[str, Sequence[str]], asked: Sequence[Item]) -> list[GivenAnswer]:
+def given(answers: Mapping[str, Sequence[str]], asked: Sequence[StudyItem]) -> list[GivenAnswer]:
     """Each person's answers to the items in turn."""
     return [
         GivenAnswer(item, person, {"likely": value})
@@ -84,7 +84,9 @@ def test_people_needed_grows_as_the_interval_narrows() -> None:
 def test_the_same_question_of_several_speakers_is_one_question() -> None:
     """Two scenes of one masked speaker each, named alike by both people: four ratings of 'who', all agreed."""
     cast = (Option("Ann", "Ann"), Option("Bea", "Bea"))
-    scene = Item("scene", (), tuple(Question(f"P{n} who", "choice", "Who?", cast, about=f"P{n}") for n in range(2)))
+    scene = StudyItem(
+        "scene", (), tuple(Question(f"P{n} who", "choice", "Who?", cast, about=f"P{n}") for n in range(2))
+    )
     answer = {"P0 who": "Ann", "P1 who": "Bea"}
     tables, _ = tables_of([GivenAnswer(scene, person, answer) for person in ("p1", "p2")])
     assert list(tables) == ["who"]

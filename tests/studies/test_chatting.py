@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.studies.agreement import agreement_of
-from understudy.studies.answers import answers_of
 from understudy.studies.chatting import ChatView, agent_leaves, chat_view, owed_reply, reply_as_agent, say
-from understudy.studies.item import Item, Problem
+from understudy.studies.item import Problem, StudyItem
 from understudy.studies.kinds.chat import KIND
 from understudy.studies.participation import give_answer, give_consent, view, withdraw
+from understudy.studies.results import answers_of
 from understudy.studies.store import StudyStore, open_study_store
 from understudy.studies.study import Study
 
@@ -41,7 +41,7 @@ def material(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def chats(folder: Path, **changes: Any) -> tuple[Study, list[Item]]:
+def chats(folder: Path, **changes: Any) -> tuple[Study, list[StudyItem]]:
     material = {"personas": "personas.jsonl", "chats": 4, "turns": [2, 2], "rate": False,
                 "arrives_s": [0, 0], "writes_s": [0, 0], **changes}  # fmt: skip
     own = Study("chat", "Talk", people_per_item=2, items_per_person=2, material=material, folder=folder)
@@ -105,7 +105,7 @@ def test_what_breaks_the_rules_is_not_said(store: StudyStore, material: Path, te
     own, items = chats(material)
     item = items[0]
     hidden = {**item.hidden, "personas": [["i love to ski in winter.", "i have two cats."], ["i knit."]]}
-    store.add_study("chats", own, [Item(item.name, (), (), hidden, people=2)])
+    store.add_study("chats", own, [StudyItem(item.name, (), (), hidden, people=2)])
     one, other = store.invite("chats", 2)
     for token in (one, other):
         give_consent(store, token, {})

@@ -107,7 +107,7 @@ def test_an_imported_study_has_the_correlations_of_the_bench(tmp_path: Path) -> 
     bench = bench_judged_chats(tmp_path, ["words"], save_items=tmp_path / "items.json")["rows"]
     with open_study_store(tmp_path / "studies.db") as store:
         stored = add_finished(store, "convai2", import_volunteers(tmp_path))
-        write_results(tmp_path / "results.jsonl", "jsonl", stored, store.given(stored.id), {})
+        write_results(tmp_path / "results.jsonl", "jsonl", stored, store.answers(stored.id), {})
 
     rows = correlate(tmp_path / "results.jsonl", tmp_path / "items.json", question="engagingness")["rows"]
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.studies.agreement import agreement_of, failed_checks
-from understudy.studies.attention import attention_checks
 from understudy.studies.chatting import with_transcripts
 from understudy.studies.kinds import kind_of
-from understudy.studies.opening import make_items
+from understudy.studies.opening import attention_checks, make_items
 from understudy.studies.results import simulate_crowd
 from understudy.studies.status import status_of
 from understudy.studies.store import open_study_store
@@ -25,7 +24,7 @@ def alpha_of_a_crowd(path: Path, skill: float) -> float:
         stored = store.study("first")
         status = status_of(store, stored)
         assert (status.answers, status.complete) == (100, 20)
-        rows = agreement_of(own, store.given(stored.id)).rows
+        rows = agreement_of(own, store.answers(stored.id)).rows
     return next(float(row["value"]) for row in rows if row["metric"] == "alpha")
 
 
@@ -43,7 +42,7 @@ def test_six_people_chat_with_each_other_and_with_agents(tmp_path: Path, agents:
     own = load_study(path)
     with open_study_store(tmp_path / "crowd.db") as store:
         simulate_crowd(store, "chats", own, make_items(own), 6, 0.7)
-        given = with_transcripts(store, store.study("chats").id, store.given(store.study("chats").id))
+        given = with_transcripts(store, store.study("chats").id, store.answers(store.study("chats").id))
         status = status_of(store, store.study("chats"))
     assert status.answers >= 14, "of the 18 chats that six people may have; some find nobody left to talk with"
     rated = [each for each in given if each.answer]
@@ -58,6 +57,6 @@ def test_people_without_skill_fail_checks(tmp_path: Path) -> None:
     own = study(people_per_item=30, items_per_person=4, checks=1)
     with open_study_store(tmp_path / "crowd.db") as store:
         simulate_crowd(store, "first", own, [*items(), *attention_checks(own, items())], 30, 0.0)
-        failed = failed_checks(store.given(store.study("first").id))
+        failed = failed_checks(store.answers(store.study("first").id))
     assert len(failed) == 30
     assert 5 < sum(failed.values()) < 25, "half of those who answer anything are right by chance"

@@ -12,7 +12,7 @@ from understudy.errors import InputError
 from understudy.formats.annotations import read_annotations
 from understudy.guessing.analysis import annotation_agreement
 from understudy.studies.imports import add_finished, import_tvshowguess, import_volunteers
-from understudy.studies.item import Said
+from understudy.studies.item import ShownLine
 from understudy.studies.kinds import kind_of
 from understudy.studies.kinds.guess import KIND
 from understudy.studies.speaker_annotations import annotations_of
@@ -47,10 +47,10 @@ def test_a_table_is_one_persons_answers_to_the_scenes_as_they_were_shown(tmp_pat
     (item,) = finished.items
     assert item.hidden["masks"] == ["P1", "P0"]  # by their first lines
     assert item.blocks[0].lines == (
-        Said(None, "[Scene: The pier]"), Said("P1", "Tide is in."), Said(None, "(A gull.)"),
-        Said("porter", "Mind the step."), Said("P0", "So it is."),
+        ShownLine(None, "[Scene: The pier]"), ShownLine("P1", "Tide is in."), ShownLine(None, "(A gull.)"),
+        ShownLine("porter", "Mind the step."), ShownLine("P0", "So it is."),
     )  # fmt: skip
-    (given,) = finished.given
+    (given,) = finished.answers
     assert given.answer == {
         "P0 who": "bea", "P0 evidence": ["personality"], "P0 history": "indirect", "P0 reasoning": "none",
         "P1 evidence": ["memory"], "P1 history": "direct", "P1 reasoning": "none",
@@ -70,7 +70,7 @@ def test_agreement_of_an_imported_study_is_that_of_its_tables(tmp_path: Path) ->
     assert finished.study.people_per_item == 2
 
     assert KIND.figures is not None
-    figures = KIND.figures(finished.study, finished.given)
+    figures = KIND.figures(finished.study, finished.answers)
     first, second = (read_annotations(folder / f"{name}.tsv") for name in ("pier-p1", "pier-p2"))
     assert [row for row in figures if "annotation" in row] == annotation_agreement(first, second)
 
@@ -81,7 +81,7 @@ def test_tables_of_two_shows_are_not_paired(tmp_path: Path) -> None:
     finished = import_tvshowguess(annotation_folder(tmp_path / "annotation", {"pier": rows, "mill": rows}))
 
     assert KIND.figures is not None
-    figures = KIND.figures(finished.study, finished.given)
+    figures = KIND.figures(finished.study, finished.answers)
     assert {row["value"] for row in figures if "annotation" in row} == {None}
 
 
@@ -114,7 +114,7 @@ def test_volunteers_scores_lie_in_a_database_like_any_study(tmp_path: Path) -> N
     with open_study_store(tmp_path / "studies.db") as store:
         stored = add_finished(store, "volunteers", finished)
 
-        given = store.given(stored.id)
+        given = store.answers(stored.id)
 
         assert stored.closed is not None
         assert [(each.item.name, each.person, each.answer) for each in given] == [
@@ -130,7 +130,7 @@ def test_volunteers_scores_lie_in_a_database_like_any_study(tmp_path: Path) -> N
 
 def test_what_cannot_be_stored_leaves_no_half_of_a_study(tmp_path: Path) -> None:
     finished = import_volunteers(chats(tmp_path / "volunteers.json"))
-    twice = type(finished)(finished.study, finished.items, [*finished.given, finished.given[0]])
+    twice = type(finished)(finished.study, finished.items, [*finished.answers, finished.answers[0]])
     with open_study_store(tmp_path / "studies.db") as store:
         with pytest.raises(Exception, match=r"(?i)unique"):
             add_finished(store, "volunteers", twice)
@@ -148,12 +148,12 @@ def test_the_published_annotations() -> None:
     finished = import_tvshowguess(folder)
 
     assert KIND.figures is not None
-    rows = KIND.figures(finished.study, finished.given)
+    rows = KIND.figures(finished.study, finished.answers)
     accuracy = {row["show"]: (round(row["value"] * row["n"]), row["n"]) for row in rows if row["metric"] == "accuracy"}
     assert accuracy == {"friends": (87, 89), "tbbt": (150, 150), "all": (237, 239)}
     assert round(149 / 151, 4) == 0.9868
     assert {row["value"] for row in rows if row["metric"] == "kappa"} == {None}
-    ours = {(each.source.partition("-")[0], each.instance): each for each in annotations_of(finished.given)}
+    ours = {(each.source.partition("-")[0], each.instance): each for each in annotations_of(finished.answers)}
     theirs = {(each.source, each.instance): each for each in read_annotations(folder)}
     missing = sorted((source, at.scene) for source, at in theirs.keys() - ours.keys())
     # the scene of two is in no file, and one has no line in theirs
@@ -164,12 +164,12 @@ def test_the_published_annotations() -> None:
 def test_the_published_chats() -> None:
     finished = import_volunteers(realdata.folder("personachat"))
 
-    scores = [each.answer["engagingness"] for each in finished.given if "engagingness" in each.answer]
-    matched = [each.answer["profile"] for each in finished.given if "profile" in each.answer]
+    scores = [each.answer["engagingness"] for each in finished.answers if "engagingness" in each.answer]
+    matched = [each.answer["profile"] for each in finished.answers if "profile" in each.answer]
     assert (len(scores), len(matched)) == (593, 483)
     figures = kind_of("rate").figures
     assert figures is not None
-    rows = [row for row in figures(finished.study, finished.given) if row["value"] is not None]
+    rows = [row for row in figures(finished.study, finished.answers) if row["value"] is not None]
     assert sum(row["n"] for row in rows if row["metric"] == "engagingness") == 593
     right = sum(row["value"] * row["n"] for row in rows if row["metric"] == "persona_detection")
     assert round(right) == matched.count("a")

@@ -11,9 +11,9 @@ from threading import Thread
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
-from understudy.studies.attention import attention_checks
+from understudy.studies.opening import attention_checks
 from understudy.studies.participation import (
     AnswerRefused,
     View,
@@ -82,7 +82,7 @@ def test_items_fill_up_alike_and_nobody_is_asked_too_often(store: StudyStore) ->
     for _ in range(3):
         for token in tokens:
             answered(store, token)
-    counts = Counter(each.item.name for each in store.given(store.study("first").id))
+    counts = Counter(each.item.name for each in store.answers(store.study("first").id))
     assert counts == dict.fromkeys((item.name for item in items(6)), 2)
 
 
@@ -98,7 +98,7 @@ def test_the_same_answer_sent_twice_counts_once_and_another_is_refused(store: St
     assert assignment is not None
     give_answer(store, token, assignment, YES)
     give_answer(store, token, assignment, YES)
-    assert len(store.given(store.study("first").id)) == 1
+    assert len(store.answers(store.study("first").id)) == 1
     with pytest.raises(InputError, match="take the answer back"):
         give_answer(store, token, assignment, NO)
 
@@ -111,7 +111,7 @@ def test_a_wrong_answer_is_refused_with_what_is_wrong(store: StudyStore) -> None
     for answer in wrong:
         with pytest.raises(AnswerRefused):
             give_answer(store, token, assignment, answer)
-    assert not store.given(store.study("first").id)
+    assert not store.answers(store.study("first").id)
     assert check_answer(store, token, assignment, {}) == [], "nothing is missing while one still writes"
     assert check_answer(store, token, assignment, {"likely": "perhaps"})[0].question == "likely"
 
@@ -133,9 +133,9 @@ def test_the_last_answer_can_be_taken_back_and_changed(store: StudyStore) -> Non
     assert again.item is not None
     assert again.item.name == first.item.name
     assert again.draft == YES
-    assert not store.given(store.study("first").id), "an answer that was taken back is no answer"
+    assert not store.answers(store.study("first").id), "an answer that was taken back is no answer"
     answered(store, token, NO)
-    assert [each.answer for each in store.given(store.study("first").id)] == [NO]
+    assert [each.answer for each in store.answers(store.study("first").id)] == [NO]
 
 
 def test_nothing_to_take_back(store: StudyStore) -> None:
@@ -151,7 +151,7 @@ def test_withdrawing_leaves_nothing_behind(store: StudyStore) -> None:
         assert shown.assignment is not None
         give_answer(store, token, shown.assignment, YES, comment=f"remark {store.person(token).code}")
     withdraw(store, one)
-    left = store.given(store.study("first").id)
+    left = store.answers(store.study("first").id)
     assert [(each.person, each.comment) for each in left] == [("p2", "remark p2")]
     with pytest.raises(UnknownToken):
         view(store, one)
@@ -182,7 +182,7 @@ def test_a_link_that_was_ended_gives_nothing_and_takes_nothing(store: StudyStore
     assert view(store, token).state == "closed"
     with pytest.raises(InputError):
         give_answer(store, token, assignment, YES)
-    assert len(store.given(store.study("first").id)) == 1, "what was answered stays"
+    assert len(store.answers(store.study("first").id)) == 1, "what was answered stays"
 
 
 def test_a_closed_study_can_be_opened_again(store: StudyStore) -> None:
@@ -258,7 +258,7 @@ def test_two_connections_racing_give_each_answer_once(location: str) -> None:
         for thread in threads:
             thread.join()
         assert not errors
-        counts = Counter(each.item.name for each in one.given(one.study("first").id))
+        counts = Counter(each.item.name for each in one.answers(one.study("first").id))
         assert counts == dict.fromkeys((item.name for item in items(8)), 2)
 
 
@@ -270,7 +270,7 @@ def test_taking_back_twice_loses_nothing(store: StudyStore) -> None:
     take_back(store, token)
     again = take_back(store, token)
     assert again.draft == YES
-    assert [each.answer for each in store.given(store.study("first").id)] == [NO]
+    assert [each.answer for each in store.answers(store.study("first").id)] == [NO]
 
 
 def test_a_comment_comes_back_with_the_answer(store: StudyStore) -> None:
@@ -300,7 +300,7 @@ def test_an_item_that_others_filled_meanwhile_is_given_up(store: StudyStore) -> 
     for _ in range(2):
         answered(store, other)
     assert view(store, one).state == "done"
-    assert len(store.given(store.study("first").id)) == 2
+    assert len(store.answers(store.study("first").id)) == 2
 
 
 def test_codes_are_never_given_again(store: StudyStore) -> None:

@@ -16,7 +16,7 @@ from threading import Barrier
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from studies.test_chatting import begun as begun_chats
 from studies.test_chatting import material as material  # a fixture
 from understudy.errors import InputError, UnderstudyError

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.errors import InputError
-from understudy.studies.item import Item, Option, Question
+from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.results import format_for, write_results
 from understudy.studies.store import StoredStudy
@@ -20,7 +20,7 @@ STORED = StoredStudy(1, "first", study(), None)
 SCALE = Question("fluency", "scale", "How fluent?", tuple(Option(str(n), "") for n in range(1, 6)))
 PREFERRED = Question("preferred", "choice", "Which?", (Option("a", "Go."), Option("b", "Stay.")))
 TEXT = Question("own", "text", "What would you say?")
-ITEM = Item("line 9", items(1)[0].blocks, (SCALE, TEXT), {"agent": "tfidf"})
+ITEM = StudyItem("line 9", items(1)[0].blocks, (SCALE, TEXT), {"agent": "tfidf"})
 ASKED = {"p2": {"Age": "41", "First language": "=Greek"}}
 
 
@@ -85,7 +85,7 @@ def test_the_format_follows_the_ending_or_is_named() -> None:
 
 
 def test_a_format_that_names_agents_is_written_only_unblinded(tmp_path: Path) -> None:
-    item = Item("scene 1.1", items(1)[0].blocks, (PREFERRED,), {"a": "encoder", "b": "tfidf"})
+    item = StudyItem("scene 1.1", items(1)[0].blocks, (PREFERRED,), {"a": "encoder", "b": "tfidf"})
     stored = StoredStudy(1, "first", replace(study(), kind="prefer"), None)
     given = [GivenAnswer(item, "p1", {"preferred": "b"})]
     path = tmp_path / "pairs.jsonl"

@@ -8,9 +8,9 @@ from statistics import median_high
 
 import pytest
 
-from studies.studies import items, study
+from studies.samples import items, study
 from understudy.studies import status
-from understudy.studies.attention import attention_checks
+from understudy.studies.opening import attention_checks
 from understudy.studies.participation import give_answer, give_consent, take_back, view
 from understudy.studies.status import status_of
 from understudy.studies.store import StoredStudy, StudyStore
@@ -38,8 +38,8 @@ def answered(store: StudyStore) -> StoredStudy:
 
 
 def test_counts_are_those_of_the_answers(store: StudyStore, answered: StoredStudy) -> None:
-    given = store.given(answered.id)
-    ordinary = [each for each in given if not each.item.is_check]
+    answers = store.answers(answered.id)
+    ordinary = [each for each in answers if not each.item.is_check]
     by_item = Counter(each.item.name for each in ordinary)
 
     state = status_of(store, answered)
@@ -48,9 +48,9 @@ def test_counts_are_those_of_the_answers(store: StudyStore, answered: StoredStud
     assert len(ordinary) in (7, 8)
     assert state.complete == sum(count >= 2 for count in by_item.values())
     assert state.seconds == median_high([each.seconds for each in ordinary if each.seconds])
-    assert state.pace == sorted(Counter(each.answered[:13] for each in given).items())
-    assert state.comments == [(each.item.name, each.comment) for each in reversed(given)]
-    by_person = Counter(each.person for each in given)
+    assert state.pace == sorted(Counter(each.answered[:13] for each in answers).items())
+    assert state.comments == [(each.item.name, each.comment) for each in reversed(answers)]
+    by_person = Counter(each.person for each in answers)
     assert {person.code: person.answered for person in state.people} == {
         code: by_person[code] for code in ("p1", "p2", "p3")
     }
@@ -68,14 +68,14 @@ def test_only_answers_to_checks_are_parsed(
     store: StudyStore, answered: StoredStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = []
-    given = StudyStore.given
+    answers = StudyStore.answers
     monkeypatch.setattr(StudyStore, "items", lambda *_: pytest.fail("every item was parsed"))
 
     def remembered(self: StudyStore, number: int, names: list[str] | None = None) -> object:
         loaded.append(names)
-        return given(self, number, names)
+        return answers(self, number, names)
 
-    monkeypatch.setattr(StudyStore, "given", remembered)
+    monkeypatch.setattr(StudyStore, "answers", remembered)
     status_of(store, answered)
     assert loaded == [["check 1"]]
 
@@ -89,6 +89,6 @@ def test_a_study_that_nobody_has_answered(store: StudyStore) -> None:
 def test_the_newest_comments_are_shown(
     store: StudyStore, answered: StoredStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = store.given(answered.id)
+    answers = store.answers(answered.id)
     monkeypatch.setattr(status, "MOST_COMMENTS", 1)
-    assert status_of(store, answered).comments == [(given[-1].item.name, given[-1].comment)]
+    assert status_of(store, answered).comments == [(answers[-1].item.name, answers[-1].comment)]

@@ -119,7 +119,7 @@ def _selected(story: Story, faults: Iterable[Fault], at: str | None, who: str | 
 
 
 def _draw(story: Story, found: Continuity, path: Path, items: Sequence[str]) -> None:
-    from understudy.server.drawing.learning_chart import learning_chart
+    from understudy.server.drawing.charts import learning_chart
     from understudy.text import did_you_mean
 
     if unknown := [item for item in items if item not in found.learnings]:

@@ -106,11 +106,10 @@ def serve(
     try:
         from understudy.database.database import is_postgres, masked
         from understudy.judging.loading import ApprovedCandidates
+        from understudy.server.access import AccessPolicy, DatabaseSessions
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
         from understudy.server.data_folder import DataFolder, private_files
-        from understudy.server.guard import AccessPolicy
-        from understudy.server.guard.access import DatabaseSessions
         from understudy.server.http_server import make_server
         from understudy.server.processes import serve_processes
         from understudy.server.story_registry import StoryRegistry

@@ -45,7 +45,7 @@ def import_study(source: str, data: Path, name: str | None, store: str | None) -
     location = location_of(Path(), store)
     with working("Reading"), open_study_store(location) as opened:
         stored = add_finished(opened, name or source, IMPORTS[source](data))
-        answers, people = len(opened.given(stored.id)), len(opened.people(stored.id))
+        answers, people = len(opened.answers(stored.id)), len(opened.people(stored.id))
     click.echo(
         f"'{stored.name}': {answers} answers of {people} people, closed. See `understudy study agree {stored.name}`."
     )

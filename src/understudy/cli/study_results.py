@@ -56,8 +56,7 @@ def results(
         understudy study results zita.toml -o judged/ --format voice
     """
     from understudy.studies.agreement import failed_checks
-    from understudy.studies.answers import answers_of
-    from understudy.studies.results import format_for, write_results
+    from understudy.studies.results import answers_of, format_for, write_results
 
     existing_refused(output, force or output.is_dir())
     with opened_study(path, store, name) as (opened, stored):
@@ -93,7 +92,7 @@ def agree(
         understudy study agree zita.toml
     """
     from understudy.studies.agreement import agreement_of
-    from understudy.studies.answers import answers_of
+    from understudy.studies.results import answers_of
 
     with opened_study(path, store, name) as (opened, stored):
         if unblind:
@@ -123,9 +122,8 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
     from tempfile import TemporaryDirectory
 
     from understudy.studies.agreement import agreement_of
-    from understudy.studies.answers import answers_of
     from understudy.studies.opening import make_items, study_name
-    from understudy.studies.results import simulate_crowd
+    from understudy.studies.results import answers_of, simulate_crowd
     from understudy.studies.status import status_of
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study

@@ -64,8 +64,8 @@ def serve_study(
         understudy study serve zita.toml --store postgresql://... --processes 4
     """
     try:
+        from understudy.server.access import AccessPolicy
         from understudy.server.data_folder import private_files
-        from understudy.server.guard import AccessPolicy
         from understudy.server.http_server import make_server
         from understudy.server.studies import StudyContext, make_study_app
         from understudy.server.telemetry import set_up_log

@@ -19,6 +19,8 @@ from understudy.database.database import (
     Database,
     Migration,
     Row,
+    applied_migrations,
+    apply_migrations,
     check_parameters,
     is_address,
     is_postgres,
@@ -27,7 +29,7 @@ from understudy.database.database import (
     migrate,
 )
 from understudy.database.postgres import Postgres
-from understudy.database.sqlite import Sqlite
+from understudy.database.sqlite import Sqlite, claim_file
 from understudy.errors import InputError
 
 __all__ = [
@@ -36,8 +38,11 @@ __all__ = [
     "Postgres",
     "Row",
     "Sqlite",
+    "applied_migrations",
+    "apply_migrations",
     "check_location",
     "check_parameters",
+    "claim_file",
     "is_postgres",
     "is_text",
     "migrate",

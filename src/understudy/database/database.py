@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ __all__ = [
     "Database",
     "Migration",
     "Row",
+    "applied_migrations",
+    "apply_migrations",
     "check_parameters",
     "connection_arguments",
     "has_password",
@@ -135,34 +137,40 @@ def connection_arguments(address: str) -> dict[str, Any]:
     return arguments
 
 
-# Numbered migrations, recorded in the database itself.
+# Numbered migrations, recorded in the database itself: the one way in which tables are made and changed.
 #
-# An older database is migrated when it is opened, in one transaction. Migrations are only ever appended.
+# A database that was made by an older version is brought up to date in one transaction; one of a newer version is
+# refused. Migrations are only ever appended. Whoever has a connection of its own to an SQLite file (a story file, the
+# memory of people) hands its `execute` to `apply_migrations`, within a transaction.
 
 Migration = tuple[str, Sequence[str]]
 """A name, and statements."""
+Execute = Callable[[str, Sequence[Any]], Iterable[Row]]
+"""Executes a statement with its parameters, as `Database.rows` and SQLite's connections do."""
+
+TABLE = "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
 
 
-def migrate(database: Database, steps: Sequence[Migration]) -> None:
+def migrate(database: Database, migrations: Sequence[Migration]) -> None:
     """Create the tables, or bring older ones up to date; a database that is up to date is only read."""
-    if not database.has_table("migrations") or _done(database) != len(steps):
-        database.prepare(lambda: _migrate(database, steps))
+    if not database.has_table("migrations") or applied_migrations(database.rows) != len(migrations):
+        database.prepare(lambda: apply_migrations(database.rows, migrations, database.purpose))
 
 
-def _migrate(database: Database, steps: Sequence[Migration]) -> None:
-    database.rows(
-        "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
-    )
-    done = _done(database)
-    if done > len(steps):
-        raise InputError(f"{database.purpose} was made by a newer Understudy: upgrade with `pip install -U understudy`")
-    for number, (name, statements) in enumerate(steps[done:], done + 1):
+def apply_migrations(execute: Execute, migrations: Sequence[Migration], purpose: str) -> None:
+    """Apply those that were not applied yet. Errors name the `purpose`, such as "the server's database"."""
+    execute(TABLE, ())
+    applied = applied_migrations(execute)
+    if applied > len(migrations):
+        raise InputError(f"{purpose} was made by a newer Understudy: upgrade with `pip install -U understudy`")
+    for number, (name, statements) in enumerate(migrations[applied:], applied + 1):
         for statement in statements:
-            database.rows(statement)
+            execute(statement, ())
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        database.rows("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
+        execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
 
 
-def _done(database: Database) -> int:
-    ((done,),) = database.rows("SELECT coalesce(max(number), 0) FROM migrations")
-    return int(done)
+def applied_migrations(execute: Execute) -> int:
+    """How many have been applied."""
+    ((applied,),) = execute("SELECT coalesce(max(number), 0) FROM migrations", ())
+    return int(applied)

@@ -19,7 +19,7 @@ from typing import Any
 from understudy.database.database import Row, check_parameters
 from understudy.errors import InputError, Unreachable
 
-__all__ = ["Sqlite"]
+__all__ = ["Sqlite", "claim_file"]
 
 WAIT_S = 30  # for another program's transaction
 DISK_ERRORS = (
@@ -45,13 +45,8 @@ class Sqlite:
         self._has_changes = False  # whether that transaction may have
         try:
             self._connection = _connect(path)
-            # In this order: another program that creates the same database now sets the id before it creates tables.
-            (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
-            if tables and application != application_id:
+            if not claim_file(self._connection, application_id):
                 raise InputError(f"is a database of something else: choose another {option}", path)
-            if application != application_id:
-                self._connection.execute(f"PRAGMA application_id = {application_id}")
             (journal,) = self._connection.execute("PRAGMA journal_mode = WAL").fetchone()
             self._log = _WriteAheadLog(path, is_used=journal == "wal")  # some file systems allow none
             self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if journal == 'wal' else 'FULL'}")
@@ -174,3 +169,13 @@ class _WriteAheadLog:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=WAIT_S)
+
+
+def claim_file(connection: sqlite3.Connection, application_id: int) -> bool:
+    """Mark a new file as one of ours; False where it is a database of something else."""
+    # In this order: another program that creates the same database now sets the id before it creates tables.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != application_id and not tables:
+        connection.execute(f"PRAGMA application_id = {application_id}")
+    return bool(application == application_id or not tables)

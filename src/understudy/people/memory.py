@@ -26,6 +26,7 @@ from threading import RLock
 from uuid import uuid4
 
 from understudy.agents.prompting import introduced_names
+from understudy.database import Migration, apply_migrations, claim_file
 from understudy.errors import InputError, StoryError
 from understudy.people.own_words import profile_sentences
 from understudy.story.dialogue import MAX_NAME, Situation
@@ -49,10 +50,11 @@ MEMORY_FILE = "memory.sqlite"
 APPLICATION_ID = 0x55444D45  # 'UDME': tells a memory of people from other SQLite files
 BUSY_S = 10.0  # how long another program's change is waited for
 MAX_TEXT = 500
-MIGRATIONS: tuple[tuple[str, str], ...] = (
+MIGRATIONS: tuple[Migration, ...] = (
     (
         "tellings",
-        """CREATE TABLE tellings (
+        (
+            """CREATE TABLE tellings (
                number INTEGER PRIMARY KEY AUTOINCREMENT,
                person TEXT NOT NULL,
                speaker TEXT NOT NULL,
@@ -66,9 +68,9 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
                edited TEXT,
                text TEXT NOT NULL
            )""",
+        ),
     ),
 )
-"""(name, SQL statement). Append only: a database records how many it has applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,21 +283,12 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if tables and application != APPLICATION_ID:
+    if not claim_file(connection, APPLICATION_ID):
         raise sqlite3.DatabaseError("it is a database of something else")
-    if not tables:
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(
-            "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
-        )
-    (applied,) = connection.execute("SELECT count(*) FROM migrations").fetchone()
-    if applied > len(MIGRATIONS):
-        raise sqlite3.DatabaseError("it was made by a newer Understudy: upgrade with `pip install -U understudy`")
-    for number, (name, statement) in enumerate(MIGRATIONS[applied:], applied + 1):
-        connection.execute(statement)
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now()))
+    try:
+        apply_migrations(connection.execute, MIGRATIONS, "it")
+    except InputError as error:
+        raise sqlite3.DatabaseError(error.message) from error
 
 
 # A chat in which a person is remembered: what they tell is kept, and what they told before is known.

@@ -1,27 +1,22 @@
-"""The ASGI application: every operation and page, behind the guard."""
+"""The ASGI application of `understudy serve`: every operation and page."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache, partial
-from pathlib import Path
-from typing import Any
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from understudy.server import api, openai, openapi, reviews
+from understudy.server.access import AccessPolicy
+from understudy.server.application import make_application
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
-from understudy.server.drawing import routes as drawing
-from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
-from understudy.server.guard.access import login_routes
-from understudy.server.openapi import document_of
+from understudy.server.drawing import pictures
+from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Operation
 from understudy.server.pages import character, continuity, people, review, search, stories, story, talk
-from understudy.server.problems import EXCEPTION_HANDLERS
 from understudy.server.uploads import routes as uploads
 
 __all__ = ["OPERATIONS", "PAGES", "make_app"]
@@ -30,7 +25,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *openai.OPERATIONS,
     *api.OPERATIONS,
     *search.OPERATIONS,
-    *drawing.OPERATIONS,
+    *pictures.OPERATIONS,
     *chats.OPERATIONS,
     *uploads.OPERATIONS,
     *reviews.OPERATIONS,
@@ -46,28 +41,13 @@ PAGES: tuple[Route, ...] = (
     *continuity.ROUTES,
     *openapi.ROUTES,
 )
-STATIC = Path(__file__).parent / "static"
 
 
 def make_app(
     context: AppContext, policy: AccessPolicy | None = None, limits: RequestLimits | None = None
 ) -> GuardMiddleware:
     """The default `policy` serves this machine only, without a key."""
-    policy = policy or AccessPolicy()
-    files = StaticFiles(directory=STATIC)
-    routes: list[BaseRoute] = [operation.route() for operation in OPERATIONS]
-    routes += [*PAGES, *login_routes(policy), Mount("/static", files)]
-    app = Starlette(
-        routes=routes,
-        lifespan=_lifespan,
-        exception_handlers=dict(EXCEPTION_HANDLERS),
-    )
-    app.router.redirect_slashes = False
-    app.state.context = context
-    app.state.openapi = cache(partial(document_of, OPERATIONS, policy.key is not None))
-    templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
-    templates[files] = "/static"
-    return GuardMiddleware(app, policy, limits or RequestLimits(), context.telemetry, templates, routes)
+    return make_application(context, OPERATIONS, PAGES, policy or AccessPolicy(), limits, lifespan=_lifespan)
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from understudy.server.guard import GuardMiddleware
+from understudy.server.middleware import GuardMiddleware
 from understudy.server.telemetry import LOG, ThrottledLog
 
 __all__ = ["ConnectionLimits", "Connections", "HttpServer", "ListeningSocket", "make_server", "open_file_limit"]
@@ -99,7 +99,7 @@ class Connections:
         same_address = self._by_address.setdefault(connection.address, {})
         has_room = len(same_address) < self.limits.per_address or self._evict(list(same_address))
         if has_room and self._count >= self.limits.total:
-            has_room = self._evict([other for group in self._by_address.values() for other in group])
+            has_room = self._evict([connection for group in self._by_address.values() for connection in group])
         if not has_room:
             self._warn(f"too many connections: {self._count} are open, further ones are refused")
             if not same_address:

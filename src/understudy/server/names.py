@@ -101,10 +101,10 @@ def speakers_before(story: Story, at: Moment) -> list[tuple[str, CastMember]]:
 
 
 def tones(story: Story, at: Moment) -> dict[str, int]:
-    """The tone of everybody's portrait who has spoken before a moment, by the name they are shown by: their place in
+    """The tone of everybody's portrait who has spoken before a moment, by the name they are shown by: their number in
     the order of their first lines. Whoever comes later changes nobody's."""
     speakers = sorted(speakers_before(story, at), key=lambda speaker: (speaker[1].first or at, speaker[0]))
-    return {shown: place for place, (shown, _) in enumerate(speakers)}
+    return {shown: number for number, (shown, _) in enumerate(speakers)}
 
 
 def resolve_name(story: Story, name: str, at: Moment) -> str:
@@ -200,9 +200,9 @@ def _other(other: Other, names: ShownNames, language: str) -> Other:
     shown = names.of(other.name)
     revealing = about_other(Fact(shown, GOES_BY, (shown,), Moment((0,))), shown, language)
     profile = (names.in_text(sentence) for sentence in other.profile)
-    kept = tuple(sentence for sentence in profile if sentence != revealing)
+    plain = tuple(sentence for sentence in profile if sentence != revealing)
     found = _found(other.found, names)
-    return replace(other, name=shown, profile=kept, relations=_ties(other.relations, names), aliases=(), found=found)
+    return replace(other, name=shown, profile=plain, relations=_ties(other.relations, names), aliases=(), found=found)
 
 
 def _ties(ties: tuple[Relation, ...], names: ShownNames) -> tuple[Relation, ...]:
@@ -227,8 +227,8 @@ class RenamedPast:
 
     def exchanges(self) -> Iterator[Exchange]:
         for exchange in self._past.exchanges():
-            heard = None if exchange.heard is None else _line(exchange.heard, self._names)
-            yield Exchange(heard, _line(exchange.said, self._names), exchange.setting)
+            prompt = None if exchange.heard is None else _line(exchange.heard, self._names)
+            yield Exchange(prompt, _line(exchange.said, self._names), exchange.setting)
 
     def thoughts(self) -> tuple[Line, ...]:
         return tuple(_line(line, self._names) for line in self._past.thoughts())

@@ -16,7 +16,7 @@ from understudy.server.operations import Call, Operation
 from understudy.server.pages import page
 from understudy.server.problems import ProblemDocument
 
-__all__ = ["OPERATIONS", "ROUTES", "document_of"]
+__all__ = ["OPERATIONS", "ROUTES", "SUMMARY", "document_of"]
 
 Schema = dict[str, Any]
 VERSION = "3.1.0"

@@ -47,23 +47,23 @@ class StudyAgreement:
         }
 
 
-def failed_checks(given: Iterable[GivenAnswer]) -> dict[str, int]:
+def failed_checks(answers: Iterable[GivenAnswer]) -> dict[str, int]:
     """Person -> how many attention checks they answered otherwise than asked."""
     failed: dict[str, int] = {}
-    for each in given:
+    for each in answers:
         if each.item.expected is not None:
             is_failed = any(each.answer.get(name) != value for name, value in each.item.expected.items())
             failed[each.person] = failed.get(each.person, 0) + is_failed
     return failed
 
 
-def answers_that_count(given: Sequence[GivenAnswer], attentive_only: bool = False) -> list[GivenAnswer]:
+def answers_that_count(answers: Sequence[GivenAnswer], attentive_only: bool = False) -> list[GivenAnswer]:
     """All but the attention checks; on demand without the people who failed one."""
-    failed = failed_checks(given) if attentive_only else {}
-    return [each for each in given if not each.item.is_check and not failed.get(each.person)]
+    failed = failed_checks(answers) if attentive_only else {}
+    return [each for each in answers if not each.item.is_check and not failed.get(each.person)]
 
 
-def tables_of(given: Sequence[GivenAnswer], is_live: bool = False) -> tuple[dict[str, RatingTable], dict[str, str]]:
+def tables_of(answers: Sequence[GivenAnswer], is_live: bool = False) -> tuple[dict[str, RatingTable], dict[str, str]]:
     """The answers to each scale or choice, and the group of everything that was rated.
 
     What a question is asked of within an item is rated by itself. The two of a chat rate each other, and so do not rate
@@ -73,7 +73,7 @@ def tables_of(given: Sequence[GivenAnswer], is_live: bool = False) -> tuple[dict
     groups: dict[str, str] = {}
     options: dict[str, dict[str, None]] = {}
     types: dict[str, str] = {}
-    for each in given:
+    for each in answers:
         for question in each.item.questions:
             if question.type not in ("scale", "choice"):
                 continue
@@ -87,22 +87,22 @@ def tables_of(given: Sequence[GivenAnswer], is_live: bool = False) -> tuple[dict
     return rating_tables(ratings, scales), groups
 
 
-def rows_of(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+def rows_of(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
     """The agreement on each question alone."""
-    tables, groups = tables_of(answers_that_count(given), kind_of(study.kind).is_live)
+    tables, groups = tables_of(answers_that_count(answers), kind_of(study.kind).is_live)
     return agreement_rows(tables, groups, study.seed, RESAMPLES_SHOWN)
 
 
 def agreement_of(
     study: Study,
-    given: Sequence[GivenAnswer],
+    answers: Sequence[GivenAnswer],
     attentive_only: bool = False,
     unblinded: bool = False,
     width: float = 0.1,
 ) -> StudyAgreement:
     """Agents stand under letters unless `unblinded`. `width` is that of the interval for which people are counted, as a
     share of the scale."""
-    counted = answers_that_count(given, attentive_only)
+    counted = answers_that_count(answers, attentive_only)
     kind = kind_of(study.kind)
     tables, groups = tables_of(counted, kind.is_live)
     figures = kind.figures(study, counted) if kind.figures is not None and counted else []

@@ -8,12 +8,13 @@ hours may go to somebody else. All of this is decided within one transaction of 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from understudy.studies.attention import check_positions
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
+from understudy.studies.study import Study
 
 __all__ = [
     "AssignedItems",
@@ -115,19 +116,19 @@ def is_to_come(store: StudyStore, stored: StoredStudy, assigned: AssignedItems) 
     return any(item.id in with_room and own.isdisjoint(item.follows) for item in items)
 
 
-def _is_taken_over(store: StudyStore, stored: StoredStudy, held: Assignment) -> bool:
+def _is_taken_over(store: StudyStore, stored: StoredStudy, assignment: Assignment) -> bool:
     """Whether an item lay too long with somebody, and others have filled it meanwhile; then it is theirs no more."""
     since = _oldest(stored)
-    if held.given >= since or held.draft is not None:
+    if assignment.given >= since or assignment.draft is not None:
         return False
-    ((people, others),) = store.database.rows(
+    ((people, takers),) = store.database.rows(
         """SELECT people, count(CASE WHEN assignments.id <> ? AND (answered IS NOT NULL OR given >= ?) THEN 1 END)
            FROM items JOIN assignments ON item = items.id WHERE items.id = ? GROUP BY people""",
-        (held.id, since, held.item),
+        (assignment.id, since, assignment.item),
     )
-    if others < people:
+    if takers < people:
         return False
-    store.database.rows("DELETE FROM assignments WHERE id = ?", (held.id,))
+    store.database.rows("DELETE FROM assignments WHERE id = ?", (assignment.id,))
     return True
 
 
@@ -147,7 +148,7 @@ def _next_item(store: StudyStore, stored: StoredStudy, person: Participant, assi
     study, items = stored.study, store.listed(stored.id)
     checks = [item for item in items if item.is_check]
     ordinary = sum(not is_check for is_check in assigned.answered.values())
-    positions = check_positions(study, len(items) - len(checks), person.code)
+    positions = _check_positions(study, len(items) - len(checks), person.code)
     due = sum(position <= ordinary for position in positions)
     if len(assigned.answered) - ordinary < min(due, len(checks)):
         return next(check.id for check in checks if check.id not in assigned.answered)
@@ -172,14 +173,21 @@ def _least_given(store: StudyStore, stored: StoredStudy, answered: Container[int
     own = {name for item, name in names.items() if item in answered}
     complete = {names[item] for item, people, _, done in rows if done >= people} if after else set()
     left = [
-        (given, item)
-        for item, people, given, _ in rows
-        if given < people
+        (holders, item)
+        for item, people, holders, _ in rows
+        if holders < people
         and item not in answered
         and (item not in after or (own.isdisjoint(after[item]) and complete.issuperset(after[item])))
     ]
-    fewest = min((given for given, _ in left), default=0)
-    return [item for given, item in left if given == fewest]
+    fewest = min((holders for holders, _ in left), default=0)
+    return [item for holders, item in left if holders == fewest]
+
+
+def _check_positions(study: Study, ordinary: int, code: str) -> frozenset[int]:
+    """After how many answers of a person a check comes; never before the first."""
+    rng = random.Random(f"{study.seed} {code}")  # noqa: S311
+    last = max(1, min(ordinary, study.items_per_person))
+    return frozenset(rng.sample(range(1, last + 1), min(study.checks, last)))
 
 
 def _draw(seed: int, code: str, name: str) -> bytes:

@@ -7,7 +7,6 @@ Nothing of it is kept in memory: any process can take the next message, show the
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,13 +15,11 @@ from understudy.errors import InputError
 from understudy.story.dialogue import Agent, Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.studies.assignment import Assignment, assigned_to, open_assignment
-from understudy.studies.item import Block, Item, Option, Problem, Said
+from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
-from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, now
-from understudy.studies.tokens import hash_token
-from understudy.studies.word_counts import count_words
-from understudy.text import words
+from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, hash_token, now
+from understudy.studies.validation import message_problems, shortened
 
 __all__ = [
     "ChatView",
@@ -30,15 +27,12 @@ __all__ = [
     "agent_leaves",
     "asked_after",
     "chat_view",
-    "copied_words",
     "finished_chat",
     "look",
-    "message_problems",
     "owed_reply",
     "renew_lease",
     "reply_as_agent",
     "say",
-    "shortened",
     "with_transcripts",
 ]
 
@@ -195,7 +189,7 @@ def reply_as_agent(store: StudyStore, item: int, agent: Agent) -> None:
         store.database.rows("UPDATE seats SET lease = NULL WHERE item = ? AND side = ?", (item, seat.side))
 
 
-def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]) -> list[GivenAnswer]:
+def with_transcripts(store: StudyStore, study: int, answers: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """Answers of a chat study with what was said laid into each item's `hidden`.
 
     `chat` is [[side, text], ...]; `seated` has the code of the person or the name of the agent on each side, blank
@@ -204,7 +198,7 @@ def with_transcripts(store: StudyStore, study: int, given: Sequence[GivenAnswer]
     numbers: dict[str, int] = dict(store.database.rows("SELECT name, id FROM items WHERE study = ?", (study,)))
     codes: dict[int | None, str] = dict(store.database.rows("SELECT id, code FROM people WHERE study = ?", (study,)))
     laid_in = []
-    for each in given:
+    for each in answers:
         number = numbers[each.item.name]
         seated = ["", ""]
         for seat in seats_at(store, number):
@@ -224,9 +218,11 @@ def finished_chat(store: StudyStore, person: Participant) -> tuple[Assignment, C
     return (assignment, view) if view.state == OVER and store.item(assignment.item).questions else None
 
 
-def asked_after(item: Item, view: ChatView) -> Item:
+def asked_after(item: StudyItem, view: ChatView) -> StudyItem:
     """What a person is asked of a chat that is over: the chat, and in `profile` the two profiles to choose from."""
-    said = tuple(Said("You" if message.side == view.side else "Partner", message.text) for message in view.messages)
+    said = tuple(
+        ShownLine("You" if message.side == view.side else "Partner", message.text) for message in view.messages
+    )
     profiles = {"a": item.hidden["foil"], "b": item.hidden["foil"]}
     profiles[item.hidden["right"][view.side]] = item.hidden["personas"][1 - view.side]
     questions = tuple(
@@ -249,13 +245,13 @@ def _view(store: StudyStore, seat: Seat) -> ChatView:
     item = store.item(seat.item)
     messages = tuple(_messages(store, seat.item))
     turns: int = item.hidden["turns"]
-    others = [each for each in seats_at(store, seat.item) if each.side != seat.side]
+    partners = [each for each in seats_at(store, seat.item) if each.side != seat.side]
     state, reason = TALKING, ""
     if len(messages) >= 2 * turns:
         state = OVER
-    elif messages and (seat.has_left or not others or others[0].has_left):
+    elif messages and (seat.has_left or not partners or partners[0].has_left):
         state, reason = OVER, "you were away for too long" if seat.has_left else "your partner has left"
-    elif not others or max(seat.joined, others[0].joined) > now():
+    elif not partners or max(seat.joined, partners[0].joined) > now():
         state = WAITING
     own = sum(message.side == seat.side for message in messages)
     return ChatView(
@@ -315,67 +311,10 @@ def _finish(store: StudyStore, seat: Seat) -> None:
         )
 
 
-def _situation(item: Item, view: ChatView) -> tuple[Situation, list[Turn]]:
+def _situation(item: StudyItem, view: ChatView) -> tuple[Situation, list[Turn]]:
     """What an agent is given: its own persona, and what was said as a talk with a stranger."""
     me, you = "Me", "Partner"
     persona = Persona(me, profile=view.persona, language=item.hidden["language"])
     history = [Turn(me if message.side == view.side else you, message.text) for message in view.messages]
     # Agents answer: one that has the first turn is greeted, which its partner does not see.
     return Situation(persona, faced=Other(you)), history or [Turn(you, GREETINGS[item.hidden["language"]])]
-
-
-# What may be said in a chat of a study: short messages in one's own words.
-#
-# A message has at most `most_words` words, and repeats neither a run of RUN words of the speaker's profile nor a
-# whole sentence of it, however short. PersonaChat refused messages that match the profile letter by letter; taking
-# runs of words, a copy with another ending is refused as well.
-
-RUN = 4
-SHORTEST = 2
-MESSAGE = "message"
-SENTENCE_ENDS = ".!?。！？"
-PIECE = re.compile(r"\s*(?:[^\s\u3040-\u30ff\u4e00-\u9fff]+|\S)")
-CLAUSE_ENDS = ",;:、，；："
-
-
-def message_problems(text: str, profile: Sequence[str], most_words: int, language: str) -> list[Problem]:
-    count = count_words(text)
-    if not text.strip():
-        return [Problem(MESSAGE, "write something")]
-    problems = []
-    if count > most_words:
-        problems.append(Problem(MESSAGE, f"{count} words, and {most_words} are allowed: make it shorter"))
-    if copied := copied_words(text, profile, language):
-        problems.append(Problem(MESSAGE, f"'{copied}' is copied from your character: say it in your own words"))
-    return problems
-
-
-def copied_words(text: str, profile: Sequence[str], language: str) -> str:
-    """The first run of words that a text has from a profile; blank if there is none."""
-    said = words(text, language)
-    for sentence in profile:
-        own = words(sentence, language)
-        length = min(len(own), RUN)
-        if length < SHORTEST:
-            continue
-        runs = {tuple(own[at : at + length]) for at in range(len(own) - length + 1)}
-        for at in range(len(said) - length + 1):
-            if tuple(said[at : at + length]) in runs:
-                return " ".join(said[at : at + length])
-    return ""
-
-
-def shortened(text: str, most_words: int) -> str:
-    """An agent's reply within the rules: the sentences of it that fit, or else the clauses, or else its first words."""
-    if count_words(text) <= most_words:
-        return text.strip()
-    taken = ""
-    for piece in PIECE.findall(text):  # a word, or a letter of a script without blanks
-        if count_words(taken + piece) > most_words:
-            break
-        taken += piece
-    for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
-        last = max(taken.rfind(mark) for mark in ends)
-        if last > 0:
-            return taken[: last + 1].rstrip(CLAUSE_ENDS).strip()
-    return taken.strip()

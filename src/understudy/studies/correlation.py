@@ -50,7 +50,7 @@ def correlate(
             f"shares no item with {results.name}: names are like '{min(judged)}' there, like '{min(measured)}' here",
             measures,
         )
-    found: dict[tuple[str, str], Correlation] = {}
+    by_pair: dict[tuple[str, str], Correlation] = {}
     for asked, scores in people.items():
         items = [item for item in scores if item in measured]
         if not items:
@@ -61,8 +61,8 @@ def correlate(
         }
         groups = [item.partition(".")[0] for item in items]
         own = correlations(columns, np.array([scores[item] for item in items]), groups, seed, SHUFFLES)
-        found |= {(asked, name): correlation for name, correlation in own.items()}
-    rows = [{"question": asked, "measure": name, **each.row()} for (asked, name), each in found.items()]
+        by_pair |= {(asked, name): correlation for name, correlation in own.items()}
+    rows = [{"question": asked, "measure": name, **each.row()} for (asked, name), each in by_pair.items()]
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
         row["p_adjusted"] = adjusted
@@ -101,11 +101,11 @@ def read_people_scores(path: Path) -> dict[str, Values]:
 
 
 def _scores(question: str, by_item: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Values]]:
-    given = {value for values in by_item.values() for value in values}
-    if not any(isinstance(value, str) for value in given):
+    answers = {value for values in by_item.values() for value in values}
+    if not any(isinstance(value, str) for value in answers):
         yield question, {item: float(np.mean(values)) for item, values in by_item.items()}
         return
-    options = sorted(map(str, given))
+    options = sorted(map(str, answers))
     if len(options) > len(by_item):
         return  # texts of their own rather than options
     for option in options[:1] if len(options) == 2 else options:

@@ -26,13 +26,11 @@ from understudy.formats.chat_records import BOT_SIDE, JudgedChat, read_judged_ch
 from understudy.formats.tvshowguess import EPISODE
 from understudy.guessing import Masked
 from understudy.story.types import Line, Moment, Scene
-from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
+from understudy.studies.kind import RATED_SCALES, GivenAnswer
 from understudy.studies.kinds.guess import masked_item
-from understudy.studies.ratings import RATED_SCALES
-from understudy.studies.store import ENDED, StoredStudy, StudyStore, now
+from understudy.studies.store import ENDED, StoredStudy, StudyStore, hash_token, new_token, now
 from understudy.studies.study import Study
-from understudy.studies.tokens import hash_token, new_token
 
 __all__ = ["IMPORTS", "FinishedStudy", "add_finished", "import_tvshowguess", "import_volunteers"]
 
@@ -40,8 +38,8 @@ __all__ = ["IMPORTS", "FinishedStudy", "add_finished", "import_tvshowguess", "im
 @dataclass(frozen=True, slots=True)
 class FinishedStudy:
     study: Study
-    items: Sequence[Item]
-    given: Sequence[GivenAnswer]
+    items: Sequence[StudyItem]
+    answers: Sequence[GivenAnswer]
 
 
 LEVELS = ("season", "episode", "scene", "line")
@@ -58,8 +56,8 @@ def import_tvshowguess(folder: Path) -> FinishedStudy:
     tables = sorted(folder.glob("*.tsv"))
     if not tables:
         raise InputError("holds no tables of annotations (*.tsv): name human_annotation/ of TVShowGuess", folder)
-    items: dict[str, Item] = {}
-    given: list[GivenAnswer] = []
+    items: dict[str, StudyItem] = {}
+    answers: list[GivenAnswer] = []
     for number, table in enumerate(tables, 1):
         by_scene: dict[tuple[tuple[int, ...], int], list[Annotation]] = {}
         for annotation in read_annotations(table):
@@ -70,15 +68,15 @@ def import_tvshowguess(folder: Path) -> FinishedStudy:
             answer = _answer_of(item, annotations)
             if answer:
                 items[item.name] = item
-                given.append(GivenAnswer(item, f"p{number}", answer))
-    if not given:
+                answers.append(GivenAnswer(item, f"p{number}", answer))
+    if not answers:
         raise InputError("has tables, but none of the scenes that they are about (*.raw)", folder)
-    people = max(Counter(each.item.name for each in given).values())
+    people = max(Counter(each.item.name for each in answers).values())
     study = Study("guess", "Who is speaking? (TVShowGuess)", people_per_item=people, material={"imported": folder.name})
-    return FinishedStudy(study, list(items.values()), given)
+    return FinishedStudy(study, list(items.values()), answers)
 
 
-def _shown_scenes(path: Path, show: str) -> Iterator[Item]:
+def _shown_scenes(path: Path, show: str) -> Iterator[StudyItem]:
     if not path.is_file():
         raise InputError("is not there: scenes as they were shown lie beside their table, with the ending .raw", path)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -91,7 +89,7 @@ def _shown_scenes(path: Path, show: str) -> Iterator[Item]:
             yield _shown_scene(show, head, text[head.end() :], answers)
 
 
-def _shown_scene(show: str, head: re.Match[str], text: str, answers: Mapping[str, str]) -> Item:
+def _shown_scene(show: str, head: re.Match[str], text: str, answers: Mapping[str, str]) -> StudyItem:
     """The scene as an item. Whoever has no line in it cannot be asked about; 'P0 (singing)' is no mask's line, as it is
     none in the data set's own scenes."""
     at = (int(head[1]), int(head[2]), int(head[3]))
@@ -108,7 +106,7 @@ def _shown_scene(show: str, head: re.Match[str], text: str, answers: Mapping[str
     return masked_item(show, Masked(scene, dict(answers)), names, ())
 
 
-def _answer_of(item: Item, annotations: Sequence[Annotation]) -> dict[str, object]:
+def _answer_of(item: StudyItem, annotations: Sequence[Annotation]) -> dict[str, object]:
     answer: dict[str, object] = {}
     masks = item.hidden["masks"]
     for annotation in annotations:
@@ -136,8 +134,8 @@ MATCH = Question(
 def import_volunteers(data: Path) -> FinishedStudy:
     """Chats that somebody scored or chose a profile for; an item is named as `bench judged-chats --items` names it."""
     path = volunteers_file(data)
-    items: list[Item] = []
-    given: list[GivenAnswer] = []
+    items: list[StudyItem] = []
+    answers: list[GivenAnswer] = []
     codes: dict[str, str] = {}
     for chat in read_judged_chats(path):
         answer: dict[str, object] = {}
@@ -148,15 +146,15 @@ def import_volunteers(data: Path) -> FinishedStudy:
         if answer:
             items.append(_chat_item(chat))
             code = codes.setdefault(chat.person, f"p{len(codes) + 1}")
-            given.append(GivenAnswer(items[-1], code, answer))
+            answers.append(GivenAnswer(items[-1], code, answer))
     study = Study("rate", "Chats with bots (ConvAI2)", people_per_item=1, material={"imported": path.name})
-    return FinishedStudy(study, items, given)
+    return FinishedStudy(study, items, answers)
 
 
-def _chat_item(chat: JudgedChat) -> Item:
+def _chat_item(chat: JudgedChat) -> StudyItem:
     names = ["You", "Your partner"]
-    lines = tuple(Said(names[turn.side], turn.text) for turn in chat.record.turns)
-    profile = Block("Profile A", tuple(Said(None, text) for text in chat.record.profiles[BOT_SIDE]))
+    lines = tuple(ShownLine(names[turn.side], turn.text) for turn in chat.record.turns)
+    profile = Block("Profile A", tuple(ShownLine(None, text) for text in chat.record.profiles[BOT_SIDE]))
     hidden = {
         "chat": chat.record.id,
         "side": BOT_SIDE,
@@ -164,7 +162,7 @@ def _chat_item(chat: JudgedChat) -> Item:
         "given": chat.record.given,
         "profile": OWN,
     }
-    return Item(chat.name, (Block("The chat", lines), profile), (SCORE, MATCH), hidden)
+    return StudyItem(chat.name, (Block("The chat", lines), profile), (SCORE, MATCH), hidden)
 
 
 IMPORTS: Mapping[str, Callable[[Path], FinishedStudy]] = {
@@ -180,8 +178,8 @@ def add_finished(store: StudyStore, name: str, finished: FinishedStudy) -> Store
     stored = store.add_study(name, finished.study, finished.items)
     try:
         with store.transaction():
-            _add_answers(store, stored, finished.given)
-            store.log(stored.id, f"imported with {len(finished.given)} answers")
+            _add_answers(store, stored, finished.answers)
+            store.log(stored.id, f"imported with {len(finished.answers)} answers")
     except BaseException:
         store.delete_study(name)
         raise
@@ -189,10 +187,10 @@ def add_finished(store: StudyStore, name: str, finished: FinishedStudy) -> Store
     return store.study(name)
 
 
-def _add_answers(store: StudyStore, stored: StoredStudy, given: Sequence[GivenAnswer]) -> None:
+def _add_answers(store: StudyStore, stored: StoredStudy, answers: Sequence[GivenAnswer]) -> None:
     numbers = {item.name: number for number, item in store.items(stored.id).items()}
     people: dict[str, int] = {}
-    for each in given:
+    for each in answers:
         if each.person not in people:
             ((people[each.person],),) = store.database.rows(
                 """INSERT INTO people (study, code, token, state, asked, created) VALUES (?, ?, ?, ?, ?, ?)

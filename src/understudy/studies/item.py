@@ -1,7 +1,7 @@
 """What a participant sees and answers, as plain data.
 
-An `Item` is shown as blocks of text above questions. What must not be seen (which agent wrote a reply, which of two
-profiles is the right one) stands in `hidden` and never leaves the server: pages get `Item.shown`. An answer is a
+A `StudyItem` is shown as blocks of text above questions. What must not be seen (which agent wrote a reply, which of two
+profiles is the right one) stands in `hidden` and never leaves the server: pages get `StudyItem.shown`. An answer is a
 mapping from a question's name to its value, whose type follows from the question:
 
     scale       int, one of `options` as numbers            text     str
@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Answer", "Block", "Item", "Option", "Problem", "Question", "Said", "item_from_document"]
+__all__ = ["Answer", "Block", "Option", "Problem", "Question", "ShownLine", "StudyItem", "item_from_document"]
 
 Answer = Mapping[str, Any]
 QuestionType = Literal["scale", "choice", "choices", "text", "texts", "table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownLine:
     """A line of a dialogue or scene; without a speaker it is a description."""
 
     speaker: str | None
@@ -36,7 +36,7 @@ class Block:
     """Something to read above the questions."""
 
     title: str
-    lines: tuple[Said, ...]
+    lines: tuple[ShownLine, ...]
     is_folded: bool = False
     """Shown closed at first, such as an earlier scene to look up; several of them can be searched."""
     name: str = ""
@@ -81,7 +81,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StudyItem:
     """One thing to be answered, by as many people as the study says unless `people` says otherwise."""
 
     name: str
@@ -123,9 +123,9 @@ class Problem:
     """Which of several texts or rows."""
 
 
-def item_from_document(document: Mapping[str, Any]) -> Item:
-    """The inverse of `Item.document`, also after a passage through JSON."""
-    return Item(
+def item_from_document(document: Mapping[str, Any]) -> StudyItem:
+    """The inverse of `StudyItem.document`, also after a passage through JSON."""
+    return StudyItem(
         document["name"],
         tuple(_block(block) for block in document["blocks"]),
         tuple(_question(question) for question in document["questions"]),
@@ -139,7 +139,7 @@ def item_from_document(document: Mapping[str, Any]) -> Item:
 
 
 def _block(document: Mapping[str, Any]) -> Block:
-    return Block(**{**document, "lines": tuple(Said(**line) for line in document["lines"])})
+    return Block(**{**document, "lines": tuple(ShownLine(**line) for line in document["lines"])})
 
 
 def _question(document: Mapping[str, Any]) -> Question:

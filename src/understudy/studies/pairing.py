@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from understudy.studies.assignment import open_assignment
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
 
 __all__ = ["PERSON", "Seat", "has_seat", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead"]
@@ -44,10 +44,10 @@ def sit_down(store: StudyStore, stored: StoredStudy, person: Participant) -> Sea
         if not _is_given_up(store, seat):
             _invite_agent(store, stored, seat)
             return seat
-    ((held,),) = store.database.rows("SELECT count(*) FROM assignments WHERE person = ?", (person.id,))
-    if held >= stored.study.items_per_person:
+    ((chats,),) = store.database.rows("SELECT count(*) FROM assignments WHERE person = ?", (person.id,))
+    if chats >= stored.study.items_per_person:
         return None
-    rng = random.Random(f"{stored.study.seed} {person.code} {held}")  # noqa: S311
+    rng = random.Random(f"{stored.study.seed} {person.code} {chats}")  # noqa: S311
     _free_seats(store, stored)
     waiting = _waiting(store, stored, person)
     if waiting:
@@ -104,9 +104,9 @@ def _is_given_up(store: StudyStore, seat: Seat) -> bool:
     """Whether a chat was without a word when the partner went; it is taken apart, and its person gets another."""
     if _has_begun(store, seat.item):
         return False
-    others = [each for each in seats_at(store, seat.item) if each.side != seat.side]
-    is_alone = all(each.has_left or (each.agent is None and each.seen < time_ago(LOST_S)) for each in others)
-    if not is_alone or (not others and seat.side == 0):
+    partners = [each for each in seats_at(store, seat.item) if each.side != seat.side]
+    is_alone = all(each.has_left or (each.agent is None and each.seen < time_ago(LOST_S)) for each in partners)
+    if not is_alone or (not partners and seat.side == 0):
         return False  # somebody is there, or is still to come
     _give_up(store, seat.item)
     return True
@@ -170,7 +170,7 @@ def _seat_agent(store: StudyStore, item: int, agent: str, after_s: float) -> Non
 
 def _invite_agent(store: StudyStore, stored: StoredStudy, seat: Seat) -> None:
     """After the study's patience an agent takes the seat beside somebody who waits, if the study has agents."""
-    item: Item = store.item(seat.item)
+    item: StudyItem = store.item(seat.item)
     hidden: Any = item.hidden
     if not hidden["agents"] or seat.side or len(seats_at(store, seat.item)) > 1 or _has_begun(store, seat.item):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,17 +19,15 @@ from understudy.studies.assignment import (
     progress_of,
 )
 from understudy.studies.chatting import asked_after, finished_chat
-from understudy.studies.item import Answer, Item, Problem, Question
-from understudy.studies.kind import Kind
+from understudy.studies.item import Problem, StudyItem
 from understudy.studies.kinds import kind_of
 from understudy.studies.pairing import has_seat
 from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
-from understudy.studies.word_counts import count_words
+from understudy.studies.validation import answer_problems, shaped
 
 __all__ = [
     "AnswerRefused",
     "View",
-    "answer_problems",
     "check_answer",
     "give_answer",
     "give_consent",
@@ -61,7 +59,7 @@ class View:
     progress: PersonProgress
     can_undo: bool = False
     assignment: int | None = None
-    item: Item | None = None
+    item: StudyItem | None = None
     draft: Mapping[str, Any] | None = None
     comment: str = ""
 
@@ -197,12 +195,12 @@ def _view_of_chat(
     return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))
 
 
-def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> Item:
+def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> StudyItem:
     """An item with earlier answers laid in, and its options in the person's order."""
     return _in_order(_prepared(store, stored, assignment.item), stored, person)
 
 
-def _in_order(item: Item, stored: StoredStudy, person: Participant) -> Item:
+def _in_order(item: StudyItem, stored: StoredStudy, person: Participant) -> StudyItem:
     questions = []
     for question in item.questions:
         if question.is_shuffled:
@@ -213,13 +211,13 @@ def _in_order(item: Item, stored: StoredStudy, person: Participant) -> Item:
     return replace(item, questions=tuple(questions))
 
 
-def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> Item:
+def _prepared(store: StudyStore, stored: StoredStudy, number: int) -> StudyItem:
     item = store.item(number)
     if not item.after:
         return item
-    given = store.given(stored.id, item.after)
+    answers = store.answers(stored.id, item.after)
     return kind_of(stored.study.kind).prepared(
-        item, {name: [each for each in given if each.item.name == name] for name in item.after}
+        item, {name: [each for each in answers if each.item.name == name] for name in item.after}
     )
 
 
@@ -232,91 +230,3 @@ def _held(store: StudyStore, person: Participant, assignment: int) -> tuple[int,
         raise InputError("this item is not yours any more: reload the page for the next one")
     item, answered, answer = rows[0]
     return item, answered, answer
-
-
-# Whether an answer is what its item asks for: first its shape, then what the questions and the kind demand.
-
-LONGEST_TEXT = 10_000
-MOST_TEXTS = 500
-
-
-def shaped(item: Item, answer: Any) -> tuple[dict[str, Any], list[Problem]]:
-    """The values of an answer that are of their question's type, and a problem for each that is not.
-
-    What is blank is left out. Names of questions that the item does not have are problems too.
-    """
-    if not isinstance(answer, Mapping):
-        return {}, [Problem("", "the answer is no object of questions and values")]
-    questions = {question.name: question for question in item.questions}
-    values: dict[str, Any] = {}
-    problems = []
-    for name, value in answer.items():
-        if name not in questions:
-            problems.append(Problem(str(name), "there is no such question here: reload the page"))
-        elif value is None or value in ("", []):
-            continue
-        elif not _has_shape(questions[name], value):
-            problems.append(Problem(name, "this is not an answer to this question: choose or write again"))
-        else:
-            values[name] = value
-    return values, problems
-
-
-def answer_problems(item: Item, answer: Answer, kind: Kind, is_final: bool = True) -> list[Problem]:
-    """Why an answer of the right shape is not accepted; while it is still being written, nothing is missing."""
-    problems: list[Problem] = []
-    for question in item.questions:
-        value = answer.get(question.name)
-        if value is None:
-            if is_final and question.is_required:
-                problems.append(Problem(question.name, _missing(question)))
-            continue
-        problems += _value_problems(question, value, is_final)
-    return problems + kind.problems(item, answer)
-
-
-def _has_shape(question: Question, value: Any) -> bool:
-    keys = {option.key for option in question.options}
-    if question.type == "scale":
-        return isinstance(value, int) and not isinstance(value, bool) and str(value) in keys
-    if question.type == "choice":
-        return isinstance(value, str) and value in keys
-    if question.type == "text":
-        return isinstance(value, str) and len(value) <= LONGEST_TEXT
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > MOST_TEXTS:
-        return False
-    if question.type == "choices":
-        return all(isinstance(key, str) and key in keys for key in value) and len(set(value)) == len(value)
-    if question.type == "texts":
-        return all(isinstance(text, str) and len(text) <= LONGEST_TEXT for text in value)
-    return all(_is_row(row, keys) for row in value)
-
-
-def _is_row(row: Any, columns: set[str]) -> bool:
-    return isinstance(row, Mapping) and all(
-        key in columns and isinstance(cell, str) and len(cell) <= LONGEST_TEXT for key, cell in row.items()
-    )
-
-
-def _missing(question: Question) -> str:
-    return "write an answer" if question.type in ("text", "texts", "table") else "choose an answer"
-
-
-def _value_problems(question: Question, value: Any, is_final: bool) -> list[Problem]:
-    problems = []
-    if question.type in ("text", "texts") and question.most_words:
-        texts = [value] if question.type == "text" else value
-        for index, text in enumerate(texts):
-            if (words := count_words(text)) > question.most_words:
-                message = f"{words} words, and {question.most_words} are allowed: make it shorter"
-                problems.append(Problem(question.name, message, None if question.type == "text" else index))
-    if question.type in ("choices", "texts", "table"):
-        count = sum(1 for each in value if not isinstance(each, str) or each.strip())
-        if question.is_list_fixed and len(value) > question.most:
-            count = len(value)  # a blank one among them moves what follows away from what it answers
-        what = {"choices": "choices", "texts": "sentences", "table": "rows"}[question.type]
-        if is_final and count < question.least:
-            problems.append(Problem(question.name, f"{count} of at least {question.least} {what}: add some"))
-        if question.most and count > question.most:
-            problems.append(Problem(question.name, f"{count} {what}, and {question.most} are allowed: remove some"))
-    return problems

@@ -1,4 +1,4 @@
-"""Questions put to characters, whose answers people then judge: what `questions` under [material] names.
+"""Questions put to characters, what `questions` under [material] names, and the replies that people then judge.
 
     questions = "story"          lines of the story with which a character answers others (`agents.reply_lines`)
     questions = "probes.toml"    the probes of a story, those that ask once; beside the study's file, or the story's own
@@ -10,6 +10,7 @@ A question is named by its scene or source, a dot, and a number: what belongs to
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,27 +18,41 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from understudy.agents.passages import plain_line
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
-from understudy.errors import InputError, StoryError
+from understudy.database.record_log import RecordLog
+from understudy.errors import AgentError, InputError, StoryError
 from understudy.formats import embedded
 from understudy.formats.hpd.reading import question_of, sessions
 from understudy.formats.probes import read_probes
+from understudy.people.draft import story_fingerprint
 from understudy.sources.source import SourceFile
-from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.story.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
 from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import tie_sentence
-from understudy.studies.item import Block, Said
-from understudy.studies.material import open_story
-from understudy.studies.study import Study
+from understudy.studies.item import Block, ShownLine
+from understudy.studies.study import Study, open_story
 
-__all__ = ["OWN", "QUESTION_KEYS", "AskedQuestion", "dialogue_block", "persona_blocks", "questions_of", "text_lines"]
+__all__ = [
+    "OWN",
+    "QUESTION_KEYS",
+    "REPLIES_FILE",
+    "AgentReplies",
+    "AskedQuestion",
+    "dialogue_block",
+    "load_agents",
+    "persona_blocks",
+    "questions_of",
+    "text_lines",
+]
 
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""
 QUESTION_KEYS = ("story", "characters", "questions", "at", "facing", "turns", "limit")
 SUFFIXES = {".toml": "probes", ".txt": "messages", ".json": "sessions"}
+REPLIES_FILE = "study-replies.jsonl"
 LIMIT = 30
 TURNS = 2
 
@@ -181,8 +196,8 @@ def persona_blocks(situation: Situation) -> list[Block]:
     return [block for block in blocks if block.lines]
 
 
-def _lines(texts: Iterable[str]) -> tuple[Said, ...]:
-    return tuple(Said(None, text) for text in texts)
+def _lines(texts: Iterable[str]) -> tuple[ShownLine, ...]:
+    return tuple(ShownLine(None, text) for text in texts)
 
 
 def _company(situation: Situation) -> list[Other]:
@@ -192,7 +207,74 @@ def _company(situation: Situation) -> list[Other]:
 
 def dialogue_block(question: AskedQuestion, reply: str | None = None) -> Block:
     """What was said, and the reply that is judged where there is one to be marked."""
-    said = [Said(turn.speaker, turn.text) for turn in question.history]
+    said = [ShownLine(turn.speaker, turn.text) for turn in question.history]
     if reply is not None:
-        said.append(Said(question.situation.persona.name, reply, is_asked=True))
+        said.append(ShownLine(question.situation.persona.name, reply, is_asked=True))
     return Block("The dialogue", tuple(said))
+
+
+def load_agents(names: Sequence[str], story: Story | None = None) -> dict[str, Agent]:
+    """Agents that reply, by the name that the material gives them, as `--agent` takes it."""
+    from understudy.agents import agent_named
+
+    agents: dict[str, Agent] = {}
+    for name in names:
+        if name == "auto" or name.partition(":")[0] == "guarded":
+            from understudy.judging.loading import load_guarded
+
+            agents[name] = load_guarded(name, lambda _: () if story is None else (story,))
+            continue
+        agent = agent_named(name)
+        if not isinstance(agent, Agent):
+            raise AgentError(f"'{name}' ranks replies but gives none of its own: choose an agent that has `reply`")
+        agents[name] = agent
+    return agents
+
+
+class AgentReplies:
+    """What agents reply to questions; an agent is loaded when it is first asked.
+
+    Replies are written down as they come, in a file beside the study's: a run that was stopped goes on, and items made
+    again are the same. A reply belongs to its agent, the model behind it, the story and everything it was given.
+    """
+
+    def __init__(self, study: Study, story: Story | None) -> None:
+        self._story, self._seed = story, study.seed
+        self._fingerprint = "" if story is None else story_fingerprint(story)
+        self._agents: dict[str, Agent] = {}
+        self._log = RecordLog(study.folder / REPLIES_FILE)
+
+    def reply(self, name: str, question: AskedQuestion) -> str | None:
+        """What an agent says, or the story itself; None where it has nothing for this question."""
+        if name == OWN:
+            return question.own
+        if name in question.proposed:
+            return question.proposed[name]
+        if name not in self._agents:
+            self._agents |= load_agents([name], self._story)
+        key = self._key(name, question)
+        if key not in self._log.records:
+            text = plain_line(self._agents[name].reply(question.situation, question.history).text)
+            if not text:
+                raise AgentError(f"'{name}' gave a blank reply to {question.name}: leave it out, or ask again")
+            self._log.add([{"key": key, "agent": name, "question": question.name, "text": text}])
+        return str(self._log.records[key]["text"])
+
+    def different(self, names: Sequence[str], question: AskedQuestion) -> list[tuple[str, list[str]]]:
+        """Each different reply of some agents, with all who gave it, in an order drawn for the question."""
+        speakers: dict[str, list[str]] = {}
+        for name in names:
+            if (text := self.reply(name, question)) is not None:
+                speakers.setdefault(text, []).append(name)
+        order = random.Random(f"{self._seed} {question.name}").sample(sorted(speakers), len(speakers))  # noqa: S311
+        return [(text, speakers[text]) for text in order]
+
+    def _key(self, name: str, question: AskedQuestion) -> str:
+        situation = question.situation
+        persona, faced = situation.persona, situation.faced
+        card = getattr(self._agents[name], "card", None)
+        inputs = [
+            name, card, self._fingerprint, persona.name, persona.moment.dotted, persona.profile, situation.setting,
+            faced and (faced.name, faced.profile), [(turn.speaker, turn.text) for turn in question.history],
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()[:24]

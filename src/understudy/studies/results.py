@@ -25,15 +25,15 @@ from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say
-from understudy.studies.item import Item, Question
+from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say, with_transcripts
+from understudy.studies.item import Question, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study
 
-__all__ = ["FORMATS", "format_for", "result_rows", "simulate_crowd", "write_results"]
+__all__ = ["FORMATS", "answers_of", "format_for", "result_rows", "simulate_crowd", "write_results"]
 
 SUFFIXES = {".jsonl": "jsonl", ".csv": "csv", ".json": "label-studio"}
 Asked = Mapping[str, Mapping[str, str]]
@@ -41,11 +41,17 @@ Asked = Mapping[str, Mapping[str, str]]
 ABOUT = ("study", "item", "person", "answered", "seconds", "is_check", "comment")
 
 
+def answers_of(store: StudyStore, stored: StoredStudy) -> list[GivenAnswer]:
+    """The answers of a study in the order they came; those of a chat study with what was said."""
+    answers = store.answers(stored.id)
+    return with_transcripts(store, stored.id, answers) if kind_of(stored.study.kind).is_live else answers
+
+
 def result_rows(
-    stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool = False
+    stored: StoredStudy, answers: Sequence[GivenAnswer], asked: Asked, unblinded: bool = False
 ) -> list[dict[str, Any]]:
     rows = []
-    for each in given:
+    for each in answers:
         row: dict[str, Any] = {
             "study": stored.name,
             "item": each.item.name,
@@ -75,7 +81,7 @@ def write_results(
     path: Path,
     format_name: str,
     stored: StoredStudy,
-    given: Sequence[GivenAnswer],
+    answers: Sequence[GivenAnswer],
     asked: Asked,
     unblinded: bool = False,
 ) -> None:
@@ -83,28 +89,28 @@ def write_results(
     if format_name in kind.unblinding and not unblinded:
         raise InputError(f"the format {format_name} says which agent wrote what: add --unblind, which is logged", path)
     if format_name in kind.outputs:
-        kind.outputs[format_name](stored.study, [each for each in given if not each.item.is_check], path)
+        kind.outputs[format_name](stored.study, [each for each in answers if not each.item.is_check], path)
     else:
-        replace_text(path, FORMATS[format_name](stored, given, asked, unblinded))
+        replace_text(path, FORMATS[format_name](stored, answers, asked, unblinded))
 
 
-def _json_lines(stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result_rows(stored, given, asked, unblinded))
+def _json_lines(stored: StoredStudy, answers: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in result_rows(stored, answers, asked, unblinded))
 
 
-def _table(stored: StoredStudy, given: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
-    questions = list(dict.fromkeys(question.name for each in given for question in each.item.questions))
+def _table(stored: StoredStudy, answers: Sequence[GivenAnswer], asked: Asked, unblinded: bool) -> str:
+    questions = list(dict.fromkeys(question.name for each in answers for question in each.item.questions))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    of_people = list(dict.fromkeys(question for each in given for question in asked.get(each.person, ())))
+    of_people = list(dict.fromkeys(question for each in answers for question in asked.get(each.person, ())))
     writer.writerow(
         [*ABOUT, *questions, *(f"asked: {question}" for question in of_people), *(["hidden"] if unblinded else [])]
     )
-    for row in result_rows(stored, given, asked, unblinded):
-        answers = [_cell(row["answer"].get(name)) for name in questions]
+    for row in result_rows(stored, answers, asked, unblinded):
+        cells = [_cell(row["answer"].get(name)) for name in questions]
         said = [_cell(row["asked"].get(question)) for question in of_people]
         hidden = [_cell(row["hidden"])] if unblinded else []
-        writer.writerow([*(_cell(row[key]) for key in ABOUT), *answers, *said, *hidden])
+        writer.writerow([*(_cell(row[key]) for key in ABOUT), *cells, *said, *hidden])
     return text.getvalue()
 
 
@@ -114,14 +120,14 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _label_studio(stored: StoredStudy, given: Sequence[GivenAnswer], _: Asked, unblinded: bool) -> str:
-    people = {code: number for number, code in enumerate(dict.fromkeys(each.person for each in given), 1)}
+def _label_studio(stored: StoredStudy, answers: Sequence[GivenAnswer], _: Asked, unblinded: bool) -> str:
+    people = {code: number for number, code in enumerate(dict.fromkeys(each.person for each in answers), 1)}
     by_item: dict[str, list[GivenAnswer]] = {}
-    for each in given:
+    for each in answers:
         by_item.setdefault(each.item.name, []).append(each)
     tasks = []
-    for number, (name, answers) in enumerate(by_item.items(), 1):
-        item = answers[0].item
+    for number, (name, of_item) in enumerate(by_item.items(), 1):
+        item = of_item[0].item
         data: dict[str, Any] = {"study": stored.name, "item": name, "text": _text_of(item)}
         if unblinded:
             data["hidden"] = dict(item.hidden)
@@ -136,7 +142,7 @@ def _label_studio(stored: StoredStudy, given: Sequence[GivenAnswer], _: Asked, u
                     if question.name in each.answer
                 ],
             }
-            for each in answers
+            for each in of_item
         ]
         tasks.append({"id": number, "data": data, "annotations": annotations})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
@@ -154,7 +160,7 @@ def _label_result(question: Question, value: Any) -> dict[str, Any]:
     return {**result, "type": "textarea", "value": {"text": texts}}
 
 
-def _text_of(item: Item) -> str:
+def _text_of(item: StudyItem) -> str:
     lines = []
     for block in item.blocks:
         lines.append(block.title)
@@ -185,7 +191,7 @@ def simulate_crowd(
     store: StudyStore,
     name: str,
     study: Study,
-    items: Sequence[Item],
+    items: Sequence[StudyItem],
     people: int,
     skill: float,
     progress: Progress = ignore_progress,
@@ -202,7 +208,7 @@ def simulate_crowd(
         progress("People", people - len(left), people)
 
 
-def _without_delays(item: Item) -> Item:
+def _without_delays(item: StudyItem) -> StudyItem:
     return replace(item, hidden={key: [0, 0] if key in DELAYS else value for key, value in item.hidden.items()})
 
 
@@ -244,7 +250,7 @@ class _MadeUp:
         return Reply(self._rng.choice(SAID))
 
 
-def _to_check(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _to_check(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """The answer to an attention check: as asked, or anything."""
     if item.expected is not None and rng.random() < skill:
         return dict(item.expected)

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from understudy.formats.annotations import (
 from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.metrics.statistics import Estimate, interval
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.kind import GivenAnswer, write_json_lines
 from understudy.studies.study import Study
 
 __all__ = [
@@ -55,14 +54,14 @@ PAPER_ACCURACY = {"friends": 0.9868, "the big bang theory": 0.8982, "tbbt": 0.89
 NOBODY_TWICE = "no scene was annotated by two people"
 
 
-def annotations_of(given: Sequence[GivenAnswer]) -> list[Annotation]:
+def annotations_of(answers: Sequence[GivenAnswer]) -> list[Annotation]:
     """One for each masked speaker whose evidence a person named; `source` is the show and the person."""
-    return [annotation for _, annotation in _annotations(given)]
+    return [annotation for _, annotation in _annotations(answers)]
 
 
-def _annotations(given: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotation]]:
+def _annotations(answers: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotation]]:
     """With the show of each: scenes of two shows may have the same numbers."""
-    for each, mask, instance in _speakers(given):
+    for each, mask, instance in _speakers(answers):
         evidence = each.answer.get(f"{mask} evidence")
         if evidence:
             rationale = Rationale(tuple(evidence), each.answer.get(f"{mask} reasoning", "none"))
@@ -72,7 +71,7 @@ def _annotations(given: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotation
             yield show, Annotation(f"{show}-{each.person}", instance, history, (rationale,), guess)
 
 
-def guesses_of(given: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
+def guesses_of(answers: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
     return [
         SpeakerGuess(
             each.item.hidden["show"],
@@ -83,16 +82,16 @@ def guesses_of(given: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
             each.answer[f"{mask} who"],
             each.person,
         )
-        for each, mask, instance in _speakers(given)
+        for each, mask, instance in _speakers(answers)
         if each.answer.get(f"{mask} who")
     ]
 
 
-def needed_scenes(given: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]:
+def needed_scenes(answers: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]:
     """For each speaker the earlier scenes that at least half of those who annotated it say they needed."""
     annotators: dict[ShowInstance, int] = {}
     counts: dict[ShowInstance, dict[str, int]] = {}
-    for each, mask, instance in _speakers(given):
+    for each, mask, instance in _speakers(answers):
         was_asked = any(question.name == f"{mask} needed" for question in each.item.questions)
         if was_asked and each.answer.get(f"{mask} history"):
             speaker = each.item.hidden["show"], instance
@@ -106,23 +105,23 @@ def needed_scenes(given: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]
     }
 
 
-def _speakers(given: Sequence[GivenAnswer]) -> Iterator[tuple[GivenAnswer, str, Instance]]:
-    for each in given:
+def _speakers(answers: Sequence[GivenAnswer]) -> Iterator[tuple[GivenAnswer, str, Instance]]:
+    for each in answers:
         hidden = each.item.hidden
         for place, mask in enumerate(hidden["masks"]):
             yield each, mask, Instance(tuple(hidden["episode"]), hidden["scene"], place)
 
 
-def speaker_figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+def speaker_figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
     """accuracy: the share of masked speakers named rightly, each person by themselves, for each show and all;
     kappa: agreement about what it took (see `guessing.annotation_agreement`), over all pairs of annotators."""
-    guesses = guesses_of(given)
+    guesses = guesses_of(answers)
     shows = dict.fromkeys(guess.show for guess in guesses)
     rows = [_accuracy(show, [guess for guess in guesses if guess.show == show], study.seed) for show in shows]
     if len(shows) > 1:
         rows.append(_accuracy("all", guesses, study.seed))
     by_speaker: dict[ShowInstance, list[Annotation]] = {}
-    for show, annotation in _annotations(given):
+    for show, annotation in _annotations(answers):
         by_speaker.setdefault((show, annotation.instance), []).append(annotation)
     pairs = [
         ((show, at[:2]), pair)
@@ -142,10 +141,10 @@ def _accuracy(show: str, guesses: Sequence[SpeakerGuess], seed: int) -> dict[str
     return row | {"n": len(guesses), "paper": PAPER_ACCURACY.get(show.replace("_", " ").casefold())}
 
 
-def write_annotation(_: Study, given: Sequence[GivenAnswer], folder: Path) -> None:
+def write_annotation(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
     """A folder as `human_annotation/` of `bench guess`: a table for each show and person, and the needed scenes."""
     tables: dict[str, list[Annotation]] = {}
-    for annotation in annotations_of(given):
+    for annotation in annotations_of(answers):
         tables.setdefault(annotation.source, []).append(annotation)
     if not tables:
         raise InputError("nobody has annotated a speaker yet: there is no table to write", folder)
@@ -156,7 +155,7 @@ def write_annotation(_: Study, given: Sequence[GivenAnswer], folder: Path) -> No
         writer.writerow(HEADS)
         writer.writerows(_cells(annotation) for annotation in of_person)
         replace_text(folder / f"{source.replace('/', ' ')}.tsv", text.getvalue())
-    needed = needed_scenes(given)
+    needed = needed_scenes(answers)
     records = [
         {
             "show": show,
@@ -169,7 +168,7 @@ def write_annotation(_: Study, given: Sequence[GivenAnswer], folder: Path) -> No
         for (show, at), names in needed.items()
     ]
     if records:
-        replace_text(folder / NEEDED, "".join(json.dumps(record) + "\n" for record in records))
+        write_json_lines(folder / NEEDED, records)
 
 
 def _cells(annotation: Annotation) -> list[str]:
@@ -196,6 +195,5 @@ def _number(name: str) -> int:
     return int(name.rpartition(".")[2])
 
 
-def write_guesses(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
-    documents: list[Mapping[str, object]] = [*guess_documents(guesses_of(given))]
-    replace_text(path, "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in documents))
+def write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
+    write_json_lines(path, guess_documents(guesses_of(answers)))

@@ -89,7 +89,7 @@ def _people(store: StudyStore, stored: StoredStudy) -> list[PersonStatus]:
     counts = store.database.rows(f"SELECT person, count(*) {ANSWERED} GROUP BY person", (stored.id,))
     answered: dict[int, int] = dict(counts)
     checks = [item.name for item in store.listed(stored.id) if item.is_check]
-    failed = failed_checks(store.given(stored.id, checks)) if checks else {}
+    failed = failed_checks(store.answers(stored.id, checks)) if checks else {}
     return [
         PersonStatus(
             person.code, person.state, answered.get(person.id, 0), failed.get(person.code, 0), _hour(person.seen)

@@ -6,7 +6,9 @@ before it is written. So several servers can give out items of one database.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -17,10 +19,9 @@ from typing import Any
 
 from understudy.database import Database, Migration, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
-from understudy.studies.item import Answer, Item, item_from_document
+from understudy.studies.item import Answer, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study, study_from_document
-from understudy.studies.tokens import hash_token, new_token
 
 __all__ = [
     "ACTIVE",
@@ -34,6 +35,8 @@ __all__ = [
     "StoredStudy",
     "StudyStore",
     "UnknownToken",
+    "hash_token",
+    "new_token",
     "now",
     "open_study_store",
     "time_text",
@@ -125,7 +128,7 @@ class StudyStore:
 
     # Studies
 
-    def add_study(self, name: str, study: Study, items: Iterable[Item]) -> StoredStudy:
+    def add_study(self, name: str, study: Study, items: Iterable[StudyItem]) -> StoredStudy:
         """Store a study under a name. One that is there keeps its items; its texts and limits may change."""
         document = json.dumps(study.document(), ensure_ascii=False)
         with self.transaction():
@@ -147,7 +150,7 @@ class StudyStore:
                 self._set_people(stored.id, study)
         return self.study(name)
 
-    def _add_items(self, number: int, study: Study, items: Iterable[Item]) -> None:
+    def _add_items(self, number: int, study: Study, items: Iterable[StudyItem]) -> None:
         names: set[str] = set()
         for item in items:
             if item.name in names:
@@ -274,11 +277,11 @@ class StudyStore:
 
     # Answers
 
-    def items(self, study: int) -> dict[int, Item]:
+    def items(self, study: int) -> dict[int, StudyItem]:
         rows = self.database.rows("SELECT id, document FROM items WHERE study = ? ORDER BY id", (study,))
         return {number: item_from_document(json.loads(document)) for number, document in rows}
 
-    def _load_item(self, number: int) -> Item:
+    def _load_item(self, number: int) -> StudyItem:
         ((document,),) = self.database.rows("SELECT document FROM items WHERE id = ?", (number,))
         return item_from_document(json.loads(document))
 
@@ -289,7 +292,7 @@ class StudyStore:
             for number, name, is_check, follows in rows
         )
 
-    def given(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
+    def answers(self, study: int, names: Sequence[str] | None = None) -> list[GivenAnswer]:
         """The answers that stand, in the order they came; of some items only, where `names` are given."""
         if names is None:
             items = self.items(study)
@@ -326,7 +329,7 @@ class StudyStore:
         return [LogEntry(*row) for row in rows]
 
 
-def _people_of(item: Item, study: Study) -> int:
+def _people_of(item: StudyItem, study: Study) -> int:
     return item.people if item.people is not None else study.people_per_item
 
 
@@ -338,6 +341,16 @@ def _study(row: Sequence[Any]) -> StoredStudy:
 @lru_cache(CACHED_STUDIES)
 def _parsed(document: str) -> Study:
     return study_from_document(json.loads(document))
+
+
+def new_token() -> str:
+    """The random token in a participant's link; the database has only its hash."""
+    return secrets.token_urlsafe(24)
+
+
+def hash_token(token: str) -> str:
+    """Tokens have 192 random bits, so a plain hash cannot be searched for."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # The tables of the study database, and its migrations.

@@ -1,4 +1,4 @@
-"""A study as its file describes it: one readable study.toml.
+"""A study as its file describes it, one readable study.toml, and the stories and personas that its material names.
 
     kind = "likely"
     title = "Would Zita say this?"
@@ -28,9 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
+from understudy.formats import read
+from understudy.formats.chat_records import read_persona_records
+from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import load_toml, quoted
 
-__all__ = ["Study", "load_study", "study_from_document"]
+__all__ = ["Study", "load_study", "open_story", "personas_of", "study_from_document"]
 
 TEXTS = ("kind", "title", "instructions", "example", "consent")
 NUMBERS = {"people_per_item": 1, "items_per_person": 1, "checks": 0, "hours": 1, "seed": 0}
@@ -148,3 +151,35 @@ def load_study(path: Path) -> Study:
 def study_from_document(document: Mapping[str, Any]) -> Study:
     """The inverse of `Study.document`."""
     return Study(**{**document, "ask": tuple(document.get("ask", ())), "folder": Path(document["folder"])})
+
+
+def open_story(study: Study, key: str = "story") -> Story:
+    """The story that the material names: one that comes with the program, or a path from the study's file."""
+    name = study.text(key)
+    path = study.folder / Path(name).expanduser()
+    return read(path if path.exists() else name)
+
+
+def personas_of(study: Study) -> list[tuple[str, ...]]:
+    """The personas that the material names, each once, whatever the order of its sentences.
+
+    They are those of a file, or the profiles of a story's cast.
+    """
+    if ("story" in study.material) == ("personas" in study.material):
+        raise InputError(
+            f"a `{study.kind}` study takes either `story` or `personas` under [material]: name one of them"
+        )
+    if "personas" in study.material:
+        path = study.path("personas")
+        personas = [record.sentences for record in read_persona_records(path)]
+        if not personas:
+            raise InputError("holds no persona: write one on each line", path)
+    else:
+        story = open_story(study)
+        personas = [member.character.profile for member in story.cast() if member.character.profile]
+        if not personas:
+            raise InputError(f"nobody in '{story.title}' has a profile: name a story with profiles in its cast")
+    different: dict[frozenset[str], tuple[str, ...]] = {}
+    for sentences in personas:
+        different.setdefault(frozenset(sentences), sentences)
+    return list(different.values())

@@ -11,8 +11,8 @@ from server.chats.conftest import events_of
 from server.chats.test_service import BEGUN, reaching
 from server.conftest import MakeContext
 from understudy.people.memory import MEMORY_FILE
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
-from understudy.server.guard import AccessPolicy
 from writers import Writer
 
 INES = {**BEGUN, "characters": ["Ines"], "at": "2.1"}

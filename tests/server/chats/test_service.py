@@ -18,7 +18,7 @@ from understudy.errors import AgentError
 from understudy.server.app import make_app
 from understudy.server.chats.service import MAX_PENDING, KeyedLock
 from understudy.server.context import AppContext
-from understudy.server.guard import GuardMiddleware
+from understudy.server.middleware import GuardMiddleware
 from understudy.story.dialogue import Reply, Situation, Turn
 
 BEGUN = {"story": "brass-key", "characters": ["Ines Vale"], "at": "2.1"}

@@ -16,9 +16,9 @@ from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.people.draft import read_draft
 from understudy.progress import Progress
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Moment, Relation
 

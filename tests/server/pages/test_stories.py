@@ -9,12 +9,11 @@ import httpx
 import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
-from noveluploads import NOVEL, read_novels_here
 from samples import TRANSCRIPT
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
-from understudy.server.uploads.schemas import Total
-from uploading import FORM, File, form
+from understudy.server.uploads.routes import Total
+from uploading import FORM, NOVEL, File, form, read_novels_here
 
 Ask = Callable[..., httpx.Response]
 BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]

@@ -13,9 +13,9 @@ from server.chats.conftest import events_of
 from server.chats.test_service import reaching
 from server.conftest import Ask
 from understudy.formats import read
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import Evidence, Reply, Situation, Turn
 from understudy.story.storyfile import Story

@@ -10,8 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from studied import study_store
-from understudy.server.guard import AccessPolicy, GuardMiddleware, RequestLimits
+from studyserver import study_store
+from understudy.server.access import AccessPolicy
+from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
 from understudy.studies.store import StudyStore
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from studied import RATED, study_of
+from studyserver import RATED, study_of
 from understudy.server.studies import context
 from understudy.server.studies.context import AgreementCache
 from understudy.studies import participation
@@ -39,7 +39,7 @@ def test_figures_stay_until_answers_come_and_a_while_has_passed(
 
     def rows_at(time: float) -> int:
         now[0] = time
-        return cache.rows_of(store, stored, len(store.given(stored.id))).answers
+        return cache.rows_of(store, stored, len(store.answers(stored.id))).answers
 
     answer(store, "rated")
     answer(store, "rated")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.studies.conftest import AS_ORGANISER, AskStudy
-from studied import CONSENT, ITEMS
+from studyserver import CONSENT, ITEMS
 from understudy.studies.store import StudyStore
 
 ANSWERS: dict[str, dict[str, Any]] = {
@@ -40,7 +40,7 @@ def test_a_participant_from_consent_to_thanks(ask: AskStudy, store: StudyStore) 
         body = {"assignment": view["assignment"], "answer": answer_to(view), "comment": "hm", "seconds": 2.5}
         view = ask("POST", f"{take}/answers", json=body).json()
     assert view["state"] == "done" and view["progress"] == {"answered": len(ITEMS), "of": len(ITEMS)}
-    given = store.given(store.study("mara").id)
+    given = store.answers(store.study("mara").id)
     assert {each.person for each in given} == {"p1"} and {each.seconds for each in given} == {2.5}
 
 
@@ -52,7 +52,7 @@ def test_an_answer_sent_twice_counts_once_and_a_different_one_is_refused(ask: As
     assert again["assignment"] == first["assignment"] and again["progress"]["answered"] == 1
     other = {**body, "answer": {}}
     assert ask("POST", f"{take}/answers", json=other).status_code == 422
-    assert len(store.given(store.study("mara").id)) == 1
+    assert len(store.answers(store.study("mara").id)) == 1
 
 
 def test_what_is_wrong_is_said_as_one_types_and_at_the_end(ask: AskStudy, store: StudyStore) -> None:
@@ -82,7 +82,7 @@ def test_whoever_withdraws_leaves_nothing(ask: AskStudy, store: StudyStore) -> N
     take, view = begin(ask, store)
     ask("POST", f"{take}/answers", json={"assignment": view["assignment"], "answer": answer_to(view)})
     assert ask("POST", f"{take}/withdraw", json={}).json() == {"withdrawn": True}
-    assert store.given(store.study("mara").id) == [] and store.people(store.study("mara").id) == []
+    assert store.answers(store.study("mara").id) == [] and store.people(store.study("mara").id) == []
     assert ask("GET", take).status_code == 404
     page = ask("GET", take.removeprefix("/api"))
     assert page.status_code == 404 and "This link does not work" in page.text

@@ -11,10 +11,9 @@ import httpx
 import pytest
 
 from server.conftest import serving
-from studied import RATED, study_of
-from studyserver import write_chat
+from studyserver import RATED, study_of, write_chat
 from understudy.agents.scripted import Scripted
-from understudy.server.guard import RequestLimits
+from understudy.server.middleware import RequestLimits
 from understudy.server.studies import StudyContext, make_study_app
 from understudy.studies import participation
 from understudy.studies.opening import open_study

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from noveluploads import NOVEL, NovelReadings, read_novels_here
 from understudy.errors import InputError
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.fixes import Fix, Merge, NotSpeech, Rename, SetSpeaker, SplitAlias
-from understudy.server.uploads.quotations import QuotationFilter
+from understudy.server.uploads.quotations import ListedQuotation, QuotationFilter, QuotationListing
 from understudy.server.uploads.routes import quotations_of, upload_report
-from understudy.server.uploads.schemas import ListedQuotation, QuotationListing
 from understudy.server.uploads.service import UploadService
 from understudy.story.storyfile import Story
-from uploading import File, opened, sent
+from uploading import NOVEL, File, NovelReadings, opened, read_novels_here, sent
 
 NAME = "The Tin Whistle.txt"
 SCHOOL, TELL, PIANO, KEY = "I was at school!", "Then you had better", "All of it?", "Every key."

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import stat
+import unicodedata
 import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brasskey import ACT_1, ACT_2, CAST
 from containers import docx, epub, paragraph
 from samples import SAMPLES
 from understudy.errors import InputError
-from understudy.server.uploads.limits import UploadLimits
-from understudy.server.uploads.reader_process import is_story_zip, unpack
+from understudy.formats import read
+from understudy.server.uploads.reader_process import (
+    MAX_BYTES,
+    UploadLimits,
+    is_story_zip,
+    page_wording,
+    safe_name,
+    unpack,
+)
 from uploading import zipped
 
 
@@ -132,3 +143,77 @@ def test_a_document_that_is_packed_as_a_zip_is_no_zip_of_a_folder(tmp_path: Path
     path = tmp_path / "document"
     path.write_bytes(content)
     assert not is_story_zip(path)
+
+
+def _parquet() -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"wer": ["Ann"], "was": ["Gut."]}), stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("a.csv", b"wer,was\nAnn,Gut.\nBob,Schlecht.\n", "its columns are wer, was. Call its columns 'speaker' and"),
+        ("a.parquet", _parquet(), "its columns are wer, was. Call its columns 'speaker' and 'text'"),
+        ("a.jsonl", b'{"wer": "Ann", "was": "Gut."}\n', "call its keys 'speaker' and 'text'"),
+        ("a.txt", b"Dear all,\n\nbring the papers.\n", "If you know what it is, say so with 'Read as'."),
+        ("a.txt", b'It rained.\n\n"Come," she said.\n\nIt rained.\n', "'Read as'"),
+    ],
+)
+def test_the_page_says_what_can_be_done_there(tmp_path: Path, name: str, content: bytes, advice: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    shown = page_wording(caught.value.message)
+    assert advice in shown
+    assert "--" not in shown
+    assert "understudy" not in shown
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("S01E02 The Quarrel.html", "S01E02 The Quarrel.html"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\act-1.txt", "act-1.txt"),
+        ("/absolute/act.txt", "act.txt"),
+        (".cast.toml", "cast.toml"),
+        ("con.txt", "_con.txt"),
+        ("LPT1", "_LPT1"),
+        ("com¹.txt", "_com1.txt"),
+        ("a\x00b\x1b[31m.txt", "ab[31m.txt"),
+        ("invoice\u202etxt.exe", "invoicetxt.exe"),
+        ("．．／．．／act.txt", "act.txt"),
+        ('a<b>:"|?*.txt', "a-b------.txt"),
+        ("trailing. . .", "trailing"),
+        ("幕間.txt", "幕間.txt"),
+        ("...", "unnamed"),
+        ("", "unnamed"),
+        ("a/", "unnamed"),
+    ],
+)
+def test_a_name_keeps_its_meaning_and_loses_the_rest(path: str, name: str) -> None:
+    assert safe_name(path) == name
+
+
+@given(st.text(max_size=400))
+def test_whatever_is_sent_is_harmless(path: str) -> None:
+    name = safe_name(path)
+    assert name
+    assert len(name.encode()) <= MAX_BYTES + 1
+    assert not set(name) & set('/\\<>:"|?*\0')
+    assert not name.startswith((".", "~", "-", " "))
+    assert not name.endswith((".", " "))
+    assert not any(unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp") for mark in name)
+    assert name.partition(".")[0].lower() not in ("con", "nul", "aux", "prn", "com1", "lpt9")
+    assert safe_name(name) == name
+
+
+@given(st.text("é漢a.", min_size=100, max_size=300))
+def test_a_long_name_keeps_its_ending(stem: str) -> None:
+    assert safe_name(f"x{stem}y.html").endswith(".html")

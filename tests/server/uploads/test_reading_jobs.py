@@ -12,21 +12,22 @@ from pathlib import Path
 
 import pytest
 
-from noveluploads import NOVEL
 from samples import SCRIPT
 from understudy.errors import InputError
 from understudy.formats.prose.corrections import read_corrections
 from understudy.server.uploads import reading_jobs
-from understudy.server.uploads.limits import MIB, UploadLimits
 from understudy.server.uploads.reader_process import (
+    MIB,
     SENT_FOLDER,
     STORY_FILE,
     USED_CAST,
     USED_QUOTATIONS,
+    UploadLimits,
     _system_failure,
 )
 from understudy.server.uploads.reading_jobs import read_in_process
 from understudy.story.storyfile import Story
+from uploading import NOVEL
 
 
 def work_with(tmp_path: Path, **files: bytes) -> Path:

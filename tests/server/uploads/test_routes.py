@@ -12,16 +12,16 @@ import httpx
 import pytest
 
 from brasskey import ACT_1, ACT_2, CAST
-from noveluploads import NOVEL, read_novels_here
 from samples import SAMPLES, TRANSCRIPT
 from server.conftest import MakeContext, visiting
 from understudy.agents.scripted import Scripted
+from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
-from understudy.server.guard import AccessPolicy, GuardMiddleware
+from understudy.server.middleware import GuardMiddleware
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.storyfile import Story
-from uploading import FORM, form
+from uploading import FORM, NOVEL, form, read_novels_here
 
 Ask = Callable[..., httpx.Response]
 BRASS_KEY = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]

@@ -18,7 +18,7 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads import service
 from understudy.server.uploads.fixes import AddAlias, Merge, Rename, SetTitle, WriteCast
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.reader_process import UploadLimits
 from understudy.server.uploads.routes import all_uploads, upload_report
 from uploading import FORM, File, form, in_chunks, opened, read_in_thread, sent, zipped
 

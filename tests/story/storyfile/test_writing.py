@@ -123,7 +123,7 @@ def test_files_that_are_no_stories_are_refused(tmp_path: Path) -> None:
         Story.open(tmp_path / "other.db")
 
 
-@pytest.mark.parametrize(("version", "says"), [(MIGRATIONS[-1][0] + 1, "newer Understudy"), (1, "older Understudy")])
+@pytest.mark.parametrize(("version", "says"), [(len(MIGRATIONS) + 1, "newer Understudy"), (1, "older Understudy")])
 def test_a_story_of_another_version_says_what_to_do(tmp_path: Path, version: int, says: str) -> None:
     target = tmp_path / "play.story"
     read(script(tmp_path), target)

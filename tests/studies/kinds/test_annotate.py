@@ -11,7 +11,7 @@ from understudy.formats import read
 from understudy.progress import ignore_progress
 from understudy.story.persona import persona_at
 from understudy.story.types import Fact, Relation, holding_at
-from understudy.studies.item import Item, Problem, item_from_document
+from understudy.studies.item import Problem, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.annotate import KIND
 from understudy.studies.participation import give_answer, give_consent, view
@@ -50,7 +50,7 @@ def study_of(folder: Path, **material: object) -> Study:
     return Study("annotate", "Who?", people_per_item=3, material=own, folder=folder.parent)
 
 
-def chapters(study: Study) -> list[Item]:
+def chapters(study: Study) -> list[StudyItem]:
     return [item_from_document(item.document()) for item in KIND.items(study, ignore_progress)]
 
 
@@ -62,7 +62,7 @@ def tie(of: str, to: str, kind: str, level: str = "", since: str = "") -> dict[s
     return {"of": of, "to": to, "kind": kind, "level": level, "from": since}
 
 
-def given(item: Item, *answers: dict[str, Any]) -> list[GivenAnswer]:
+def given(item: StudyItem, *answers: dict[str, Any]) -> list[GivenAnswer]:
     return [GivenAnswer(item, f"p{number}", answer) for number, answer in enumerate(answers, 1)]
 
 

@@ -14,11 +14,11 @@ from understudy.errors import InputError
 from understudy.papers.hpd.ranking import ranking_marks
 from understudy.papers.hpd.sessions import load_questions
 from understudy.progress import ignore_progress
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.candidates import KIND
-from understudy.studies.participation import answer_problems
 from understudy.studies.study import Study
+from understudy.studies.validation import answer_problems
 
 
 def questions(folder: Path, count: int = 12, **material: Any) -> Study:
@@ -37,11 +37,11 @@ def questions(folder: Path, count: int = 12, **material: Any) -> Study:
     return Study("candidates", "Which?", material={"questions": "set.json", **material}, folder=folder)
 
 
-def key_of(item: Item, text: str) -> str:
+def key_of(item: StudyItem, text: str) -> str:
     return next(option.key for option in item.questions[0].options if option.label == text)
 
 
-def judged(item: Item, *answers: dict[str, Any]) -> list[GivenAnswer]:
+def judged(item: StudyItem, *answers: dict[str, Any]) -> list[GivenAnswer]:
     return [GivenAnswer(item, f"p{number}", answer) for number, answer in enumerate(answers)]
 
 

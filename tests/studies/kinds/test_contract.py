@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
-from understudy.studies.item import Item, Question, item_from_document
+from understudy.studies.item import Question, StudyItem, item_from_document
 from understudy.studies.kind import Kind
 from understudy.studies.kinds import KINDS
 from understudy.studies.study import Study
@@ -28,7 +28,7 @@ WRITERS = ("agent", "agents", "speaker", "a", "b", "proposed")
 class Example:
     kind: Kind
     study: Study
-    items: list[Item]
+    items: list[StudyItem]
 
 
 ALONE = [name for name, kind in KINDS.items() if not kind.is_live]

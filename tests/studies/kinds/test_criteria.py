@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hpdsessions
 import realdata
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
 from understudy.studies.study import Study

@@ -10,7 +10,7 @@ import pytest
 from understudy.errors import InputError
 from understudy.formats.annotations import Instance, read_annotations, read_needed_scenes, read_speaker_guesses
 from understudy.progress import ignore_progress
-from understudy.studies.item import Item, item_from_document
+from understudy.studies.item import StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.guess import KIND
 from understudy.studies.study import Study
@@ -39,11 +39,11 @@ def show(tmp_path: Path) -> Study:
     return Study("guess", "Who?", people_per_item=2, material={"scenes": "scenes.jsonl"}, folder=tmp_path)
 
 
-def items_of(study: Study) -> list[Item]:
+def items_of(study: Study) -> list[StudyItem]:
     return [item_from_document(json.loads(json.dumps(item.document()))) for item in KIND.items(study, ignore_progress)]
 
 
-def answer_to(item: Item, history: str = "none", needed: tuple[str, ...] = (), **changed: Any) -> dict[str, Any]:
+def answer_to(item: StudyItem, history: str = "none", needed: tuple[str, ...] = (), **changed: Any) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     for mask in item.hidden["masks"]:
         answer |= {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.papers.utterance_metrics.bench import bench_voice, judged_in
 from understudy.studies.kind import GivenAnswer

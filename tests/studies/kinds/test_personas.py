@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.formats import read
 from understudy.formats.chat_records import read_persona_records
 from understudy.story.persona import persona_at

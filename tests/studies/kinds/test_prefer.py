@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import hpdsessions
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
 from understudy.studies.study import Study
@@ -31,7 +31,7 @@ def _study(folder: Path, agents: list[str], **material: Any) -> Study:
     return study
 
 
-def _chosen(items: list[Item], better: list[str]) -> list[GivenAnswer]:
+def _chosen(items: list[StudyItem], better: list[str]) -> list[GivenAnswer]:
     """Everybody chooses whoever comes first in a list."""
     return [
         GivenAnswer(item, "p1", {"preferred": min("ab", key=lambda side: better.index(item.hidden[side]))})

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import realdata
-from studying import chat, crowd, items_of, study_of, write_chats
+from studies.samples import chat, crowd, items_of, study_of, write_chats
 from understudy.formats import read
 from understudy.formats.chat_records import read_judged_chats
 from understudy.papers.personachat.judged_chats import bench_judged_chats
 from understudy.story.persona import persona_at
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
 from understudy.studies.study import Study
@@ -27,7 +27,7 @@ def _study(folder: Path, **material: Any) -> Study:
     return study_of(KIND, folder, **{"profiles": None, **material})
 
 
-def _rated(items: list[Item], chosen: dict[str, tuple[int, int, int, bool]]) -> list[GivenAnswer]:
+def _rated(items: list[StudyItem], chosen: dict[str, tuple[int, int, int, bool]]) -> list[GivenAnswer]:
     """What one person gives: by item, three ratings and whether the right profile was chosen."""
     given = []
     for item in items:

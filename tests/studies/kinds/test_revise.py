@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 import realdata
-from studying import crowd, items_of, study_of
+from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.formats.chat_records import read_persona_records
-from understudy.studies.item import Item
+from understudy.studies.item import StudyItem
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.revise import shared_forms
-from understudy.studies.participation import answer_problems
+from understudy.studies.validation import answer_problems
 
 KIND = KINDS["revise"]
 
 
-def _item(tmp_path: Path, *sentences: str) -> Item:
+def _item(tmp_path: Path, *sentences: str) -> StudyItem:
     quoted = ", ".join(f'"{sentence}"' for sentence in sentences)
     (tmp_path / "mine.jsonl").write_text(f'{{"persona": [{quoted}]}}\n', encoding="utf-8")
     (item,) = items_of(KIND, study_of(KIND, tmp_path, story=None, personas="mine.jsonl"))

@@ -25,10 +25,10 @@ from understudy.server.chats.replies import LiveReply, ReplyGenerator, ReplyStre
 from understudy.server.chats.schemas import MessageDocument, Why, message_document
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
+from understudy.server.executor import CLIENT_CLOSED_REQUEST
 from understudy.server.problems import Refused, problem_of
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.worker_pool import CLIENT_CLOSED_REQUEST
 from understudy.story.storyfile import Story
 
 __all__ = ["Answering", "cut_live"]

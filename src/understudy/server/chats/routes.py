@@ -31,9 +31,9 @@ from understudy.server.chats.schemas import (
     StopRequest,
 )
 from understudy.server.chats.service import Streaming
-from understudy.server.event_stream import EventStream
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused
+from understudy.server.streaming import EventStream
 from understudy.story.dialogue import USER_NAME, StreamingAgent
 
 __all__ = ["OPERATIONS"]

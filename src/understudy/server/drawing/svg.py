@@ -1,27 +1,36 @@
-"""SVG as text: elements with everything escaped, whole pictures, and portraits drawn from a name's initials."""
+"""SVG as text: elements with everything escaped, whole pictures, the parts of charts, and portraits of initials."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from markupsafe import Markup, escape
 
 __all__ = [
+    "FONT_SIZE",
     "TONES",
+    "PlotArea",
+    "Point",
     "background",
+    "bar",
     "drawing",
     "element",
     "initials",
+    "label",
+    "line",
     "medallion",
     "portrait",
     "shorten",
     "text_width",
 ]
 
+Point = tuple[float, float]
+FONT_SIZE = 12.0
 INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NARROW = frozenset("fijlrtI .,;:'|()[]!-·")
 FONT_FAMILY = "system-ui, 'Segoe UI', 'Helvetica Neue', 'Noto Sans CJK JP', 'Noto Sans CJK SC', sans-serif"
@@ -67,6 +76,48 @@ def drawing(
         height=_number(height) if standalone else None,
         class_=f"drawing {class_}" + (" alone" if standalone else ""),
         font_family=FONT_FAMILY if standalone else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlotArea:
+    """The area of a chart within its margins. Shares of it, 0 to 1, count from its left and from its top."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def x(self, share: float) -> float:
+        return self.left + (self.width - self.left - self.right) * share
+
+    def y(self, share: float) -> float:
+        return self.top + (self.height - self.top - self.bottom) * share
+
+    def horizontal(self, class_: str, y: float) -> Markup:
+        """A line from the left to the right end."""
+        return line(class_, (self.x(0), y), (self.x(1), y))
+
+    def vertical(self, class_: str, x: float) -> Markup:
+        """A line from the top to the bottom."""
+        return line(class_, (x, self.y(0)), (x, self.y(1)))
+
+
+def line(class_: str, start: Point, end: Point) -> Markup:
+    return element("line", class_=class_, x1=start[0], x2=end[0], y1=start[1], y2=end[1])
+
+
+def label(text: str, at: Point, anchor: str | None = None, size: float = FONT_SIZE, **attributes: object) -> Markup:
+    """A text of one line that stands on the point, or ends or has its middle there."""
+    return element("text", text, x=at[0], y=at[1], font_size=size, text_anchor=anchor, **attributes)
+
+
+def bar(middle: float, bottom: float, width: float, height: float, tooltip: str) -> Markup:
+    title = element("title", tooltip)
+    return element(
+        "rect", title, class_="bar", x=middle - width / 2, y=bottom - height, width=width, height=height, rx=2
     )
 
 

@@ -66,8 +66,8 @@ class Bond:
     @property
     def is_found(self) -> bool:
         """Was what its line shows found in the text: the affection, or where none is told, everything else?"""
-        others = (*self.kinds, *([self.familiarity] if self.familiarity else []))
-        shown = (self.affection,) if self.affection is not None else others
+        without_feeling = (*self.kinds, *([self.familiarity] if self.familiarity else []))
+        shown = (self.affection,) if self.affection is not None else without_feeling
         return bool(shown) and all(tie.found is not None for tie in shown)
 
 

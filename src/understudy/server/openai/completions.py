@@ -41,10 +41,10 @@ from understudy.server.openai.schemas import (
     TokenLogProb,
     TokenUsage,
 )
-from understudy.server.pieces import ShownPieces, StopSequences
 from understudy.server.problems import ProblemDocument, problem_of
 from understudy.server.schemas import reply_struct
 from understudy.server.story_registry import ServedCharacter
+from understudy.server.streaming import ShownPieces, StopSequences
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.text import fold

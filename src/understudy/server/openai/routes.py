@@ -14,7 +14,6 @@ from starlette.responses import Response
 from understudy import __version__
 from understudy.formats.cards.document import USER
 from understudy.server.context import Listed
-from understudy.server.event_stream import EventStream
 from understudy.server.names import ModelName, shown_names, speakers_before
 from understudy.server.openai.completions import Completing
 from understudy.server.openai.encoder import embed
@@ -32,6 +31,7 @@ from understudy.server.openai.schemas import (
 )
 from understudy.server.operations import Call, Operation
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.streaming import EventStream
 from understudy.story.dialogue import Agent
 from understudy.story.persona import died_at
 from understudy.story.storyfile import CastMember, Story

@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from understudy.errors import Dead, StoryError
 from understudy.server.context import context_of
-from understudy.server.drawing.course_chart import sparkline
-from understudy.server.drawing.portrayal import portray
+from understudy.server.drawing.charts import sparkline
+from understudy.server.drawing.pictures import portray
 from understudy.server.drawing.ties_graph import Bond, signed
 from understudy.server.names import (
     resolve_name,

@@ -24,7 +24,7 @@ from understudy.errors import UnderstudyError
 from understudy.people.continuity import KINDS, Continuity, Fault, check_continuity
 from understudy.people.continuity.check import FILE, Dismissals, dismissals_path
 from understudy.server.context import AppContext, context_of
-from understudy.server.drawing.learning_chart import COLOURS, learning_chart
+from understudy.server.drawing.charts import COLOURS, learning_chart
 from understudy.server.pages import page, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused, status_of

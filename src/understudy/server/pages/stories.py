@@ -28,10 +28,9 @@ from understudy.server.pages import page
 from understudy.server.pages.timeline import requested_moment
 from understudy.server.problems import Refused, status_of
 from understudy.server.uploads.fixes import Fix
-from understudy.server.uploads.limits import MIB
 from understudy.server.uploads.quotations import QuotationFilter
-from understudy.server.uploads.routes import all_uploads, quotations_of, upload_report
-from understudy.server.uploads.schemas import Total, Upload, UploadReport
+from understudy.server.uploads.reader_process import MIB
+from understudy.server.uploads.routes import Total, Upload, UploadReport, all_uploads, quotations_of, upload_report
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 

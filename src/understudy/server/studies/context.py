@@ -20,7 +20,7 @@ from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
 from understudy.story.dialogue import Agent
 from understudy.studies.agreement import rows_of
-from understudy.studies.answers import answers_of
+from understudy.studies.results import answers_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
 __all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]

@@ -14,12 +14,14 @@ import msgspec
 
 from understudy.errors import InputError
 from understudy.sources.names import fold
+from understudy.story.storyfile import CastMember
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
 __all__ = [
     "AddAlias",
+    "CastChange",
     "CastFix",
     "Fix",
     "Merge",
@@ -33,6 +35,7 @@ __all__ = [
     "SplitAlias",
     "WriteCast",
     "apply_fix",
+    "cast_change",
 ]
 
 MAX_TEXT = 200  # characters
@@ -111,6 +114,16 @@ class NotSpeech(_Fix, tag="not-speech"):
 CastFix: TypeAlias = Rename | Merge | AddAlias | SplitAlias | Profile | SetTitle | SetLanguage | WriteCast
 QuotationFix: TypeAlias = SetSpeaker | NotSpeech
 Fix: TypeAlias = CastFix | QuotationFix
+
+
+class CastChange(msgspec.Struct):
+    """How a fix changed the cast."""
+
+    what: str
+    gone: list[str]
+    new: list[str]
+    lines: dict[str, tuple[int, int]]
+    """Number of lines before and after, by name, where they differ."""
 
 
 def apply_fix(text: str, fix: CastFix, cast: Sequence[Character], is_prose: bool = False) -> tuple[str, str]:
@@ -248,3 +261,18 @@ def _to_toml(document: Document) -> str:
             entries = {key: value for key, value in table.items() if value != []}
             lines += ["", f"[[{kind}]]", *(f"{key} = {toml_value(value)}" for key, value in entries.items())]
     return "\n".join(lines).strip() + "\n"
+
+
+def cast_change(what: str, before: tuple[CastMember, ...], after: tuple[CastMember, ...]) -> CastChange:
+    lines_before = {member.character.name: member.lines for member in before}
+    lines_after = {member.character.name: member.lines for member in after}
+    return CastChange(
+        what,
+        gone=[name for name in lines_before if name not in lines_after],
+        new=[name for name in lines_after if name not in lines_before],
+        lines={
+            name: (lines_before[name], count)
+            for name, count in lines_after.items()
+            if lines_before.get(name, count) != count
+        },
+    )

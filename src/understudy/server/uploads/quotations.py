@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from understudy.errors import InputError
 from understudy.formats.prose.corrections import (
     QUOTATIONS,
@@ -26,19 +28,24 @@ from understudy.formats.prose.corrections import (
 from understudy.formats.prose.corrections_file import render_corrections
 from understudy.formats.prose.speaker_decisions import set_not_speech, set_speaker
 from understudy.server.uploads.fixes import QuotationFix, SetSpeaker
-from understudy.server.uploads.schemas import (
-    CandidateSpeaker,
-    ChapterCount,
-    ListedQuotation,
-    PassageLine,
-    QuotationListing,
-    SpeakerCount,
-)
 from understudy.sources.names import fold
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line
 
-__all__ = ["QuotationFilter", "decide", "decided_only", "doubtful_quotations", "list_beside", "listed_quotations"]
+__all__ = [
+    "CandidateSpeaker",
+    "ChapterCount",
+    "ListedQuotation",
+    "PassageLine",
+    "QuotationFilter",
+    "QuotationListing",
+    "SpeakerCount",
+    "decide",
+    "decided_only",
+    "doubtful_quotations",
+    "list_beside",
+    "listed_quotations",
+]
 
 LINES_BEFORE, LINES_AFTER = 3, 2
 ENOUGH, LONGEST_LINE = 240, 300  # characters of text around a quotation, and of one line of it
@@ -55,6 +62,62 @@ class QuotationFilter(NamedTuple):
     speaker: str = ""
     offset: int = 0
     limit: int = 20
+
+
+class PassageLine(msgspec.Struct):
+    """A line near a quotation: said by somebody, or narration."""
+
+    speaker: str | None
+    text: str
+
+
+class CandidateSpeaker(msgspec.Struct):
+    name: str
+    probability: float
+
+
+class ListedQuotation(msgspec.Struct, kw_only=True):
+    """A quotation that was listed when the story was read, and what its author decided about it."""
+
+    id: str
+    file: str
+    chapter: str
+    moment: str | None
+    """Null where it is no line of its own now."""
+    text: str
+    before: list[PassageLine]
+    after: list[PassageLine]
+    guess: str | None
+    confidence: float
+    candidates: list[CandidateSpeaker]
+    speaker: str | None
+    """Who says it, as decided."""
+    not_speech: bool
+    """Whether it was decided that nobody says it."""
+
+
+class ChapterCount(msgspec.Struct):
+    chapter: str
+    title: str
+    count: int
+
+
+class SpeakerCount(msgspec.Struct):
+    name: str
+    count: int
+
+
+class QuotationListing(msgspec.Struct, kw_only=True):
+    """Quotations to look at, the least sure first, or those that were decided, in the order of the text."""
+
+    doubtful: int
+    decided: int
+    total: int
+    """How many are in this selection."""
+    offset: int
+    quotations: list[ListedQuotation]
+    chapters: list[ChapterCount]
+    speakers: list[SpeakerCount]
 
 
 def list_beside(story_file: Path) -> Path:
@@ -145,10 +208,11 @@ class _Passages:
     def __init__(self, story: Story) -> None:
         self.lines: list[Line] = []
         self.index: dict[tuple[str, int], int] = {}
-        for found in story.spans():
-            if found.spans and found.line.source is not None:
-                self.index[found.line.source.file, found.spans[0][0]] = len(self.lines)
-            self.lines.append(found.line)
+        for line_spans in story.spans():
+            source, spans = line_spans.line.source, line_spans.spans
+            if spans and source is not None:
+                self.index[source.file, spans[0][0]] = len(self.lines)
+            self.lines.append(line_spans.line)
 
     def around(self, entry: QuotationEntry) -> tuple[Line | None, Iterable[Line], Iterable[Line]]:
         """The line of a quotation, those before it and those after it; no line where it is in the story no more."""
@@ -160,21 +224,21 @@ class _Passages:
         return line, reversed(before), _near(line, self.lines[at + 1 : at + 1 + LINES_AFTER])
 
 
-def _near(line: Line, others: Iterable[Line]) -> list[Line]:
+def _near(line: Line, neighbours: Iterable[Line]) -> list[Line]:
     """Those of a line's chapter, until there is enough to read."""
     near, length = list[Line](), 0
-    for other in others:
-        if length >= ENOUGH or other.moment.numbers[:-2] != line.moment.numbers[:-2]:
+    for neighbour in neighbours:
+        if length >= ENOUGH or neighbour.moment.numbers[:-2] != line.moment.numbers[:-2]:
             break
-        near.append(other)
-        length += len(other.text)
+        near.append(neighbour)
+        length += len(neighbour.text)
     return near
 
 
 def _shown(entry: QuotationEntry, names: dict[str, str], passages: _Passages) -> ListedQuotation:
     line, before, after = passages.around(entry)
-    earlier = [PassageLine(one.speaker, _end_of(one.text)) for one in before]
-    later = [PassageLine(one.speaker, _beginning_of(one.text)) for one in after]
+    earlier = [PassageLine(near.speaker, _end_of(near.text)) for near in before]
+    later = [PassageLine(near.speaker, _beginning_of(near.text)) for near in after]
     if line is None:
         earlier, later = [PassageLine(None, entry.context.before)], [PassageLine(None, entry.context.after)]
     guess = names.get(fold(entry.guess), entry.guess) or None

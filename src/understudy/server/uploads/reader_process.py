@@ -17,6 +17,9 @@ It works in a folder that the server process made, and deletes afterwards:
 
 A zip of a story folder is unpacked here too. It is refused if an entry would land outside of the folder, is a link or
 encrypted, or unpacks to far more than its size; sizes are counted while unpacking, since a zip can lie about them.
+
+A file's name is shown to users, gives titles and episode numbers, and names the working copy that a reader opens. So it
+keeps its letters and digits and loses everything that is special to a file system, a terminal or a browser.
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ import signal
 import sqlite3
 import stat
 import sys
+import unicodedata
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
 from typing import Any
@@ -43,7 +48,6 @@ from understudy.formats.prose.corrections import QUOTATIONS
 from understudy.formats.prose.corrections_file import DoubtfulQuotations
 from understudy.formats.recognition import recognised
 from understudy.formats.story_folder import CAST, NOTES, scripts_in
-from understudy.server.uploads.limits import MIB, UploadLimits, safe_name
 from understudy.sources.source import HEAD_BYTES
 from understudy.story.storyfile import Story, is_story_file, validate_story_file
 from understudy.story.storyfile.found import FOUND
@@ -51,17 +55,21 @@ from understudy.story.storyfile.found import FOUND
 __all__ = [
     "FIXED_CAST",
     "FIXED_QUOTATIONS",
+    "MIB",
     "SENT_FOLDER",
     "STORY_FILE",
     "USED_CAST",
     "USED_QUOTATIONS",
+    "UploadLimits",
     "is_story_zip",
     "look_for_people",
     "make_story",
     "page_wording",
+    "safe_name",
     "unpack",
 ]
 
+MIB = 1024 * 1024
 SENT_FOLDER, STORY_FILE = "sent", "made.story"
 FIXED_CAST, USED_CAST = "fixed.toml", "used.toml"
 FIXED_QUOTATIONS, USED_QUOTATIONS = "fixed-quotations.toml", "used-quotations.toml"
@@ -74,8 +82,36 @@ ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_COMPRESSION_RATIO = 150  # text reaches ten, a zip bomb thousands
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNPACK_CHUNK_BYTES = 256 * 1024
+INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # Unicode categories: controls, bidi marks ...
+SPECIAL = re.compile(r'[<>:"|?*/\\]')
+RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(\.|$)", re.IGNORECASE)
+MAX_BYTES = 120  # with a number added, well within what every file system takes
+MAX_SUFFIX_BYTES = 12
 
 Send = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    timeout_s: int = 60
+    """For reading one upload, wall-clock and processor time alike."""
+    memory_bytes: int = 1024 * MIB
+    """Address space of the process that reads."""
+    upload_bytes: int = 64 * MIB
+    """All files of one upload together."""
+    files: int = 300
+    unpacked_bytes: int = 256 * MIB
+    """What a zip may hold once it is unpacked."""
+    zip_entries: int = 2000
+    story_bytes: int = 512 * MIB
+    """The story file made from the upload."""
+    uploads: int = 100
+    total_bytes: int = 2048 * MIB
+    """All uploads together, including deleted ones that can still be restored."""
+    concurrency: int = 2
+    """Uploads read at a time; others wait."""
+    restore_s: int = 24 * 3600
+    """How long a deleted upload can be restored."""
 
 
 def limit_resources(limits: UploadLimits) -> None:
@@ -321,6 +357,34 @@ def page_wording(message: str) -> str:
     for pattern, words in PATTERNS:
         message = pattern.sub(lambda _, words=words: words, message)  # type: ignore[misc]
     return SENTENCE.sub("Call ", message)
+
+
+def safe_name(path: str, default: str = "unnamed") -> str:
+    """The last part of a path, safe to show and to use; `default` if nothing of it is left."""
+    name = re.split(r"[/\\]", unicodedata.normalize("NFKC", path))[-1]
+    while (cleaned := _clean_name(name)) != name:  # removing characters can form a new special name
+        name = cleaned
+    return name or default
+
+
+def _clean_name(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name)
+    plain = "".join(char for char in plain if unicodedata.category(char) not in INVISIBLE)
+    plain = " ".join(SPECIAL.sub("-", plain).split()).lstrip(".~- ").rstrip(". ")
+    plain = f"_{plain}" if RESERVED.match(plain) else plain
+    return _shorten_name(plain)
+
+
+def _shorten_name(name: str) -> str:
+    if len(name.encode()) <= MAX_BYTES:
+        return name
+    stem, dot, suffix = name.rpartition(".")
+    if not dot or len(suffix.encode()) > MAX_SUFFIX_BYTES:
+        stem, suffix = name, ""
+    else:
+        suffix = f".{suffix}"
+    stem_bytes = MAX_BYTES - len(suffix.encode())
+    return stem.encode()[:stem_bytes].decode(errors="ignore").rstrip(". ") + suffix
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.problems import Refused
-from understudy.server.uploads.limits import MIB, UploadLimits
+from understudy.server.uploads.reader_process import MIB, UploadLimits
 from understudy.server.uploads.storage import refuse_if_disk_full
 from understudy.server.uploads.store import SentFile
 

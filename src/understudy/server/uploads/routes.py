@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Annotated
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 import msgspec
 from anyio import to_thread
 from starlette.responses import FileResponse, Response, StreamingResponse
 
+from understudy.formats.documents import reading_document
 from understudy.server.operations import ENCODER, Call, Operation
 from understudy.server.problems import Refused
-from understudy.server.uploads.fixes import Fix
-from understudy.server.uploads.quotations import QuotationFilter, doubtful_quotations, listed_quotations
-from understudy.server.uploads.reading_jobs import ReadingJob
-from understudy.server.uploads.schemas import (
-    AppliedFix,
-    CastChange,
+from understudy.server.uploads.fixes import CastChange, Fix
+from understudy.server.uploads.quotations import (
+    QuotationFilter,
     QuotationListing,
-    Upload,
-    UploadedFile,
-    UploadReport,
-    Uploads,
-    reading_report,
+    doubtful_quotations,
+    listed_quotations,
 )
+from understudy.server.uploads.reading_jobs import ReadingJob
 from understudy.server.uploads.service import UploadService
 from understudy.server.uploads.storage import FORMAT, TEXT, TITLE
 from understudy.server.uploads.store import UploadRow
+from understudy.story.storyfile import CastMember, Story
 
-__all__ = ["OPERATIONS", "all_uploads", "quotations_of", "upload_report"]
+__all__ = [
+    "OPERATIONS",
+    "PersonReport",
+    "ReadingReport",
+    "Total",
+    "Upload",
+    "UploadReport",
+    "Uploads",
+    "all_uploads",
+    "quotations_of",
+    "reading_report",
+    "upload_report",
+]
 
 PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
@@ -48,6 +58,127 @@ FORM = {
         FORMAT: {"type": "string", "description": "The format to read them as; without it, what they look like."},
     },
 }
+
+
+class UploadedFile(msgspec.Struct):
+    """A file as it was sent."""
+
+    number: int
+    name: str
+    size: int
+
+
+class AppliedFix(msgspec.Struct):
+    number: int
+    what: str
+    made: str
+
+
+class Upload(msgspec.Struct, kw_only=True):
+    """An uploaded story. If it cannot be read, `problem` says why."""
+
+    id: str
+    state: Literal["reading", "ready", "failed", "deleted"]
+    story: str | None
+    """The name it is served by, once it has been read."""
+    title: str
+    language: str | None
+    scenes: int
+    lines: int
+    people: int
+    made: str
+    files: list[UploadedFile]
+    fixes: list[AppliedFix]
+    fixable: bool
+    """Whether its cast can be corrected here; that of a story file was settled when it was made."""
+    share: float
+    """How much of it has been read, 0 to 1."""
+    step: str | None = None
+    """What of it is being read: 'Chapter 12 of 55'."""
+    form: str | None = None
+    """The format that it was to be read as; null where its content decided."""
+    doubtful: int = 0
+    """Lines whose speakers were worked out less surely than they should be."""
+    updating: bool = False
+    """Whether corrections are being read into it; it is served as it was until then."""
+    finding: bool = False
+    """Whether its text is being looked through for who its people are; `share` and `step` say how far."""
+    problem: str | None = None
+    can_retry: bool = False
+    """Whether it failed, and its files are still here to be read as another format."""
+    already: bool = False
+    """Whether the same files had been uploaded before."""
+
+
+class Uploads(msgspec.Struct):
+    uploads: list[Upload]
+
+
+class FileReport(msgspec.Struct):
+    """What became of one file's lines. The last four counts add up to `units`."""
+
+    file: str
+    format: str
+    units: int
+    lines: int
+    descriptions: int
+    headings: int
+    unread: int
+    reasons: dict[str, int]
+
+
+class Total(msgspec.Struct):
+    units: int
+    lines: int
+    descriptions: int
+    headings: int
+    unread: int
+
+
+class UnreadLine(msgspec.Struct):
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
+class PersonReport(msgspec.Struct):
+    name: str
+    aliases: list[str]
+    profile: list[str]
+    lines: int
+    first: str | None
+    last: str | None
+
+
+class ReadingReport(msgspec.Struct):
+    """What became of every source line. It covers the whole story, its end included: it is for authors."""
+
+    levels: list[str]
+    files: list[FileReport]
+    total: Total
+    unread: list[UnreadLine]
+    """The first of them; `total` counts all."""
+    cast: list[PersonReport]
+
+
+class UploadReport(Upload, kw_only=True):
+    report: ReadingReport | None = None
+    cast_toml: str = ""
+    change: CastChange | None = None
+
+
+def reading_report(story: Story, max_unread: int) -> ReadingReport:
+    document = reading_document(story, islice(story.unread(), max_unread))
+    document["cast"] = list(_people(story.cast()))
+    return msgspec.convert(document, ReadingReport, from_attributes=True)
+
+
+def _people(cast: tuple[CastMember, ...]) -> Iterator[PersonReport]:
+    for member in cast:
+        who = member.character
+        first, last = (moment.dotted if moment else None for moment in (member.first, member.last))
+        yield PersonReport(who.name, list(who.aliases), list(who.profile), member.lines, first, last)
 
 
 class SendQuery(msgspec.Struct):

@@ -27,9 +27,7 @@ from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads.failed import FailedUpload, FailedUploads
-from understudy.server.uploads.fixes import Fix, QuotationFix, apply_fix
-from understudy.server.uploads.limits import UploadLimits
+from understudy.server.uploads.fixes import CastChange, Fix, QuotationFix, apply_fix, cast_change
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
 from understudy.server.uploads.reader_process import (
     FIXED_CAST,
@@ -37,12 +35,13 @@ from understudy.server.uploads.reader_process import (
     SENT_FOLDER,
     USED_CAST,
     USED_QUOTATIONS,
+    UploadLimits,
 )
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
-from understudy.server.uploads.schemas import CastChange, cast_change
-from understudy.server.uploads.served import ServedUploads
-from understudy.server.uploads.sharing import UploadSharing
+from understudy.server.uploads.serving import ServedUploads, UploadSharing
 from understudy.server.uploads.storage import (
+    FailedUpload,
+    FailedUploads,
     ReceivedFile,
     ReceivedForm,
     StorageQuota,
@@ -294,9 +293,7 @@ class UploadService:
                 if decided == row.quotations_toml:
                     raise InputError("this would change nothing")
                 await self.store.add_fix(upload, row.fixes[-1].number, what, row.cast_toml, decided)
-                self._start_update(row)
-                await self.sync()
-                return CastChange(what, [], [], {})
+                return await self._update_behind(row, what)
             is_prose = (await to_thread.run_sync(served.attributed_lines)).lines > 0
             text, what = apply_fix(row.cast_toml, fix, [member.character for member in before], is_prose)
             if text == row.cast_toml:
@@ -305,10 +302,7 @@ class UploadService:
             story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
             after = await to_thread.run_sync(story.cast)
             await self.store.add_fix(upload, row.fixes[-1].number, what, text, row.quotations_toml)
-            self._served.put(upload, row.story, story)
-            newest_row = await self.store.get(upload)
-            await self._prune(newest_row, served)
-            await self._look_for_people(newest_row)
+            await self._replace(row, served, story)
             return cast_change(what, before, after)
 
     async def undo(self, upload: str) -> CastChange:
@@ -320,25 +314,22 @@ class UploadService:
             served, what = self._served.story(row.story), f"Undone: {row.fixes[-1].what}"
             if row.fixes[-1].cast_toml == row.fixes[-2].cast_toml:
                 await self.store.delete_fix(upload, row.fixes[-1].number)
-                self._start_update(row)
-                await self.sync()
-                return CastChange(what, [], [], {})
+                return await self._update_behind(row, what)
             before = await to_thread.run_sync(served.cast)
             story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
             after = await to_thread.run_sync(story.cast)
             await self.store.delete_fix(upload, row.fixes[-1].number)
-            self._served.put(upload, row.story, story)
-            newest = await self.store.get(upload)
-            await self._prune(newest, served)
-            await self._look_for_people(newest)
+            await self._replace(row, served, story)
             return cast_change(what, before, after)
 
-    def _start_update(self, row: UploadRow) -> None:
-        """Read the newest decisions into the served story, behind it; one that is under way goes on to them."""
+    async def _update_behind(self, row: UploadRow, what: str) -> CastChange:
+        """Read the newest decisions into the served story, behind it; a reading that is under way goes on to them."""
         job = self.jobs.get(row.id)
         if job is None or not job.is_running:
             job = ReadingJob(row.files, row.made, is_stored=True, is_update=True)
             self.jobs.start(row.id, job, self._update(row.id))
+        await self.sync()
+        return CastChange(what, [], [], {})
 
     async def _update(self, upload: str) -> None:
         while True:
@@ -354,10 +345,7 @@ class UploadService:
                 if self._files.path(newest) != self._files.path(row):
                     continue  # another decision was made meanwhile
                 if newest.deleted is None:
-                    served = self._served.story(row.story)
-                    self._served.put(upload, row.story, story)
-                    await self._prune(newest, served)
-                    await self._look_for_people(newest)
+                    await self._replace(row, self._served.story(row.story), story)
                 self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
                 return
 
@@ -492,9 +480,13 @@ class UploadService:
 
     # Helpers
 
-    async def _prune(self, row: UploadRow, last: Story) -> None:
+    async def _replace(self, row: UploadRow, served: Story, story: Story) -> None:
+        """Serve a newer reading of a story instead of the one that was served."""
+        self._served.put(row.id, row.story, story)
+        newest = await self.store.get(row.id)
         if self._owns_folder:  # else another process may be serving an earlier file; the next start deletes it
-            await to_thread.run_sync(self._files.prune, row, last)
+            await to_thread.run_sync(self._files.prune, newest, served)
+        await self._look_for_people(newest)
 
     async def _delete_files(self, uploads: list[str]) -> None:
         self._quota.release(*uploads)

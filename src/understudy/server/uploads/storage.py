@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import anyio.to_thread
 from python_multipart.exceptions import FormParserError
@@ -27,14 +27,30 @@ from understudy import __version__
 from understudy.errors import InputError
 from understudy.formats import format_named
 from understudy.server.problems import Refused
-from understudy.server.uploads.limits import MIB, UploadLimits, distinct, safe_name
 from understudy.server.uploads.quotations import list_beside
-from understudy.server.uploads.reader_process import STORY_FILE, USED_QUOTATIONS
+from understudy.server.uploads.reader_process import (
+    MIB,
+    SENT_FOLDER,
+    STORY_FILE,
+    USED_QUOTATIONS,
+    UploadLimits,
+    safe_name,
+)
 from understudy.server.uploads.store import UploadRow
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import FOUND
 
-__all__ = ["ReceivedFile", "ReceivedForm", "StorageQuota", "StoryFiles", "receive", "refuse_if_disk_full"]
+__all__ = [
+    "FailedUpload",
+    "FailedUploads",
+    "ReceivedFile",
+    "ReceivedForm",
+    "StorageQuota",
+    "StoryFiles",
+    "distinct",
+    "receive",
+    "refuse_if_disk_full",
+]
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -323,9 +339,66 @@ def _received_files(parts: list[_FormPart]) -> list[ReceivedFile]:
     ]
 
 
+def distinct(names: Iterable[str]) -> list[str]:
+    """The same names, numbered where one is repeated; names that differ only in case count as equal."""
+    taken: set[str] = set()
+    result: list[str] = []
+    for name in names:
+        stem, dot, suffix = name.rpartition(".")
+        stem, suffix = (stem, f".{suffix}") if dot and stem else (name, "")
+        number, candidate = 2, name
+        while candidate.casefold() in taken:
+            number, candidate = number + 1, f"{stem} ({number}){suffix}"
+        taken.add(candidate.casefold())
+        result.append(candidate)
+    return result
+
+
 def _value_of(parts: list[_FormPart], field: str) -> str:
     return next((bytes(part.value).decode(errors="replace") for part in parts if part.field == field), "")
 
 
 def _decode(raw: bytes) -> str:
     return raw.decode(errors="replace")
+
+
+class FailedUpload(NamedTuple):
+    work: Path
+    """The folder in which it was read; only the files as they were sent are left in it."""
+    received: ReceivedForm
+
+    @property
+    def size(self) -> int:
+        return self.received.size
+
+
+class FailedUploads:
+    """Files of uploads that could not be read, for a while: they can be read as another format without being sent.
+
+    They are beside the quota of uploads, but all together no more than one upload may have: the oldest make room for
+    newer ones. A server that starts again has forgotten them. The methods delete files, so they are called in threads.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._uploads: dict[str, FailedUpload] = {}
+
+    def __contains__(self, upload: str) -> bool:
+        return upload in self._uploads
+
+    def keep(self, upload: str, failed: FailedUpload) -> None:
+        for path in failed.work.iterdir():
+            if path.name != SENT_FOLDER:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._uploads[upload] = failed
+        oldest_first = list(self._uploads.items())  # at once: another thread may add one
+        while oldest_first and sum(upload.size for _, upload in oldest_first) > self._max_bytes:
+            self.discard(oldest_first.pop(0)[0])
+
+    def take(self, upload: str) -> FailedUpload | None:
+        """The files of an upload, to be read again; from then on they are the caller's."""
+        return self._uploads.pop(upload, None)
+
+    def discard(self, upload: str) -> None:
+        if (failed := self._uploads.pop(upload, None)) is not None:
+            shutil.rmtree(failed.work, ignore_errors=True)

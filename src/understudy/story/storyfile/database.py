@@ -20,11 +20,11 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
+from understudy.database import Migration, applied_migrations, apply_migrations
 from understudy.errors import InputError
 from understudy.story.types import Line, Moment
 
@@ -54,122 +54,104 @@ __all__ = [
 
 APPLICATION = 0x55445354  # 'UDST': tells a story file from other SQLite files
 
-MIGRATIONS = [
+MIGRATIONS: Sequence[Migration] = (
     (
-        1,
         "story",
-        """
-        CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-        CREATE TABLE files (
+        (
+            "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+            """CREATE TABLE files (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL, format TEXT NOT NULL, units INTEGER NOT NULL DEFAULT 0,
             lines INTEGER NOT NULL DEFAULT 0, descriptions INTEGER NOT NULL DEFAULT 0,
-            headings INTEGER NOT NULL DEFAULT 0, unread INTEGER NOT NULL DEFAULT 0);
-        CREATE TABLE unread (
-            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL);
-        CREATE TABLE headings (
+            headings INTEGER NOT NULL DEFAULT 0, unread INTEGER NOT NULL DEFAULT 0)""",
+            """CREATE TABLE unread (
+            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL)""",
+            """CREATE TABLE headings (
             id INTEGER PRIMARY KEY, moment BLOB, title TEXT NOT NULL, before_scene INTEGER NOT NULL,
-            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL);
-        CREATE TABLE scenes (
+            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL)""",
+            """CREATE TABLE scenes (
             id INTEGER PRIMARY KEY, moment BLOB NOT NULL UNIQUE, setting TEXT NOT NULL,
             first INTEGER NOT NULL, last INTEGER NOT NULL,
-            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL);
-        CREATE TABLE characters (
+            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL)""",
+            """CREATE TABLE characters (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_group INTEGER NOT NULL DEFAULT 0,
             profile TEXT NOT NULL DEFAULT '[]', lines INTEGER NOT NULL DEFAULT 0,
-            first INTEGER, last INTEGER);
-        CREATE TABLE aliases (
+            first INTEGER, last INTEGER)""",
+            """CREATE TABLE aliases (
             folded TEXT NOT NULL, alias TEXT NOT NULL, character INTEGER NOT NULL REFERENCES characters,
-            PRIMARY KEY (folded, character)) WITHOUT ROWID;
-        CREATE TABLE lines (
+            PRIMARY KEY (folded, character)) WITHOUT ROWID""",
+            """CREATE TABLE lines (
             id INTEGER PRIMARY KEY, scene INTEGER NOT NULL REFERENCES scenes, number INTEGER NOT NULL,
             speaker INTEGER REFERENCES characters, text TEXT NOT NULL,
-            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL);
-        CREATE TABLE presence (
+            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL)""",
+            """CREATE TABLE presence (
             character INTEGER NOT NULL REFERENCES characters, first INTEGER NOT NULL, last INTEGER NOT NULL,
-            scene INTEGER NOT NULL REFERENCES scenes, PRIMARY KEY (character, first, scene)) WITHOUT ROWID;
-        CREATE TABLE acquaintance (
+            scene INTEGER NOT NULL REFERENCES scenes, PRIMARY KEY (character, first, scene)) WITHOUT ROWID""",
+            """CREATE TABLE acquaintance (
             character INTEGER NOT NULL REFERENCES characters, other INTEGER NOT NULL REFERENCES characters,
-            met INTEGER, named INTEGER, PRIMARY KEY (character, other)) WITHOUT ROWID;
-        CREATE TABLE facts (
+            met INTEGER, named INTEGER, PRIMARY KEY (character, other)) WITHOUT ROWID""",
+            """CREATE TABLE facts (
             id INTEGER PRIMARY KEY, who INTEGER NOT NULL REFERENCES characters, attribute TEXT NOT NULL,
             content TEXT NOT NULL, since BLOB NOT NULL, until BLOB, known_to TEXT,
-            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL);
-        CREATE TABLE relations (
+            file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL)""",
+            """CREATE TABLE relations (
             id INTEGER PRIMARY KEY, of INTEGER NOT NULL REFERENCES characters,
             towards INTEGER NOT NULL REFERENCES characters, kind TEXT NOT NULL, level INTEGER,
-            since BLOB NOT NULL, until BLOB, file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL);
-        """,
+            since BLOB NOT NULL, until BLOB, file INTEGER NOT NULL REFERENCES files, line INTEGER NOT NULL)""",
+        ),
     ),
     (
-        2,
         "indexes",
-        """
-        CREATE INDEX lines_by_speaker ON lines (speaker, id);
-        CREATE INDEX presence_by_scene ON presence (scene, character);
-        CREATE INDEX facts_by_character ON facts (who, attribute, since);
-        CREATE INDEX relations_by_character ON relations (of, towards, kind, since);
-        CREATE INDEX relations_towards ON relations (towards, of);
-        """,
+        (
+            "CREATE INDEX lines_by_speaker ON lines (speaker, id)",
+            "CREATE INDEX presence_by_scene ON presence (scene, character)",
+            "CREATE INDEX facts_by_character ON facts (who, attribute, since)",
+            "CREATE INDEX relations_by_character ON relations (of, towards, kind, since)",
+            "CREATE INDEX relations_towards ON relations (towards, of)",
+        ),
     ),
     (
-        3,
         "cards",
-        """
-        CREATE TABLE cards (
+        (
+            """CREATE TABLE cards (
             character INTEGER PRIMARY KEY REFERENCES characters, greetings TEXT NOT NULL, scenario TEXT NOT NULL,
-            profile TEXT NOT NULL, document TEXT NOT NULL, picture BLOB);
-        CREATE TABLE lore (id INTEGER PRIMARY KEY, character INTEGER REFERENCES characters, entry TEXT NOT NULL);
-        """,
+            profile TEXT NOT NULL, document TEXT NOT NULL, picture BLOB)""",
+            "CREATE TABLE lore (id INTEGER PRIMARY KEY, character INTEGER REFERENCES characters, entry TEXT NOT NULL)",
+        ),
     ),
     (
-        4,
         "spans",
-        """
-        CREATE TABLE spans (
+        (
+            """CREATE TABLE spans (
             line INTEGER NOT NULL REFERENCES lines, start INTEGER NOT NULL, stop INTEGER NOT NULL,
-            PRIMARY KEY (line, start)) WITHOUT ROWID;
-        CREATE TABLE attributions (line INTEGER PRIMARY KEY REFERENCES lines, confidence REAL NOT NULL);
-        """,
+            PRIMARY KEY (line, start)) WITHOUT ROWID""",
+            "CREATE TABLE attributions (line INTEGER PRIMARY KEY REFERENCES lines, confidence REAL NOT NULL)",
+        ),
     ),
     (
-        5,
         "terms",
-        """
-        ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT '';
-        """,
+        ("ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT ''",),
     ),
     (
-        6,
         "names",
-        """
-        CREATE TABLE names (
+        (
+            """CREATE TABLE names (
             character INTEGER NOT NULL REFERENCES characters, name TEXT NOT NULL, line INTEGER NOT NULL,
-            PRIMARY KEY (character, name)) WITHOUT ROWID;
-        """,
+            PRIMARY KEY (character, name)) WITHOUT ROWID""",
+        ),
     ),
-]
+)
 NAMES_VERSION = 6
 OLDEST = 2  # the first whose files can still be read; they have no cards, spans, words for ties, nor names by lines
 
 
 def migrate(connection: sqlite3.Connection, upto: int | None = None) -> None:
     """Bring a new or older file up to date (or up to one migration, which a writer does before its bulk load)."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
-    )
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    done = version_of(connection)
-    for number, name, script in MIGRATIONS:
-        if number > done and (upto is None or number <= upto):
-            for statement in filter(str.strip, script.split(";")):
-                connection.execute(statement)
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, now))
+    apply_migrations(connection.execute, MIGRATIONS[:upto], "the story file")
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    (number,) = connection.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()
-    return int(number)
+    return applied_migrations(connection.execute)
 
 
 def pack(moment: Moment) -> bytes:

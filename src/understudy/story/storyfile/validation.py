@@ -155,7 +155,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise InputError("is a database, but not a story file: make one with `understudy read`", path)
-    tables, newest = _tables(connection), MIGRATIONS[-1][0]
+    tables, newest = _tables(connection), len(MIGRATIONS)
     recorded = {table for table in _expected_tables(newest) if table[1] == "migrations"}
     version = version_of(connection) if recorded <= tables else newest
     if version > newest:
@@ -282,7 +282,7 @@ def identity_of(path: Path) -> Identity:
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path) from error
     changed = max(stat.st_mtime_ns, stat.st_ctime_ns)
-    identity = (CHECKS, MIGRATIONS[-1][0], stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, changed, header)
+    identity = (CHECKS, len(MIGRATIONS), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, changed, header)
     return Identity(sha256(repr(identity).encode()).hexdigest(), changed)
 
 

@@ -19,11 +19,16 @@ from understudy.progress import Progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Character, Moment, Scene
-from understudy.studies.annotations.cast import cast_text, facts_of, ties_of
-from understudy.studies.annotations.integration import BY, differences, integrated_draft, is_undecided
-from understudy.studies.annotations.problems import annotation_problems
-from understudy.studies.annotations.results import annotated_claims, annotation_figures, write_scenes
-from understudy.studies.annotations.rows import (
+from understudy.studies.annotation_results import (
+    annotated_claims,
+    annotation_figures,
+    cast_text,
+    facts_of,
+    ties_of,
+    write_scenes,
+)
+from understudy.studies.annotations import (
+    BY,
     COLUMNS,
     FACTS,
     SCENES,
@@ -33,11 +38,14 @@ from understudy.studies.annotations.rows import (
     AnnotatedRow,
     AnnotatedScene,
     AnnotatedTie,
+    annotation_problems,
+    differences,
+    integrated_draft,
+    is_undecided,
 )
-from understudy.studies.item import Block, Item, Option, Question, Said
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.study import Study
+from understudy.studies.study import Study, open_story
 from understudy.text import fold
 
 __all__ = ["KIND"]
@@ -117,7 +125,7 @@ def _listed(study: Study, key: str) -> tuple[str, ...]:
     return study.texts(key) if study.material.get(key) else ()
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("story", "by", "within", "tables", "integrators", "people", "attributes", "kinds")
     material = _Material.of(study)
     story = material.story
@@ -127,8 +135,8 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     within = story.moment(study.text("within")) if study.material.get("within") else None
     scenes = [scene for scene in story.scenes() if within is None or scene.moment.within(within)]
     integrators = study.number("integrators", 1, least=0)
-    chapters: list[Item] = []
-    integrations: list[Item] = []
+    chapters: list[StudyItem] = []
+    integrations: list[StudyItem] = []
     for numbers, group in groupby(scenes, lambda scene: _chapter_numbers(scene, by)):
         own = list(group)
         progress("Items", len(chapters), len(scenes))
@@ -146,19 +154,19 @@ def _chapter_numbers(scene: Scene, by: str) -> tuple[int, ...]:
     return numbers if by == "scene" else numbers[:-1] or numbers
 
 
-def _chapter_item(material: _Material, moment: Moment, scenes: Sequence[Scene]) -> Item:
+def _chapter_item(material: _Material, moment: Moment, scenes: Sequence[Scene]) -> StudyItem:
     chapter = material.chapter(moment, scenes)
     questions = tuple(_question(table, chapter) for table in material.tables)
     blocks = tuple(
         Block(
             f"{scene.moment.dotted} {scene.setting}".strip(),
-            tuple(Said(line.speaker, f"[{line.moment.dotted}] {line.text}") for line in scene.lines),
+            tuple(ShownLine(line.speaker, f"[{line.moment.dotted}] {line.text}") for line in scene.lines),
         )
         for scene in scenes
     )
     written = {table: [claim.row() for claim in _author(material.story, table, chapter, scenes)] for table in TABLES}
     name = "-".join(map(str, moment.numbers))  # a dot would make chapters of one part a group
-    return Item(name, blocks, questions, context={"chapter": chapter.document(), "author": written})
+    return StudyItem(name, blocks, questions, context={"chapter": chapter.document(), "author": written})
 
 
 def _question(table: str, chapter: AnnotatedChapter) -> Question:
@@ -195,26 +203,26 @@ def _author(story: Story, table: str, chapter: AnnotatedChapter, scenes: Sequenc
                 yield AnnotatedScene(scene.lines[0].moment, scene.lines[-1].moment, scene.setting, present)
 
 
-def _prepared(item: Item, answers: Mapping[str, Sequence[GivenAnswer]]) -> Item:
+def _prepared(item: StudyItem, answers: Mapping[str, Sequence[GivenAnswer]]) -> StudyItem:
     """The integrator's item: the chapter, where its annotators differ, and their rows with who said them."""
     chapter = AnnotatedChapter.from_document(item.context["chapter"])
-    given = [each.answer for name in item.after for each in sorted(answers[name], key=lambda each: each.person)]
+    annotated = [each.answer for name in item.after for each in sorted(answers[name], key=lambda each: each.person)]
     tables = [question.name for question in item.questions]
-    differing = (differences(table, given, chapter) for table in tables)
+    differing = (differences(table, annotated, chapter) for table in tables)
     blocks = (*item.blocks, *(block for block in differing if block is not None))
-    return replace(item, blocks=blocks, default=integrated_draft(tables, given, chapter))
+    return replace(item, blocks=blocks, default=integrated_draft(tables, annotated, chapter))
 
 
-def _write_cast(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_cast(study: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     material = _Material.of(study)
     story = material.story
-    facts = facts_of(claim for claim in annotated_claims(given, FACTS) if isinstance(claim, AnnotatedFact))
-    ties = ties_of(claim for claim in annotated_claims(given, TIES) if isinstance(claim, AnnotatedTie))
+    facts = facts_of(claim for claim in annotated_claims(answers, FACTS) if isinstance(claim, AnnotatedFact))
+    ties = ties_of(claim for claim in annotated_claims(answers, TIES) if isinstance(claim, AnnotatedTie))
     schema = story.schema.extended(material.attributes, material.kinds)
     replace_text(path, cast_text(story.title, story.language, story.levels, schema, material.people, facts, ties))
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Annotators state what the author wrote, as far as they are skilled; the integrator takes what most say."""
     if item.default is not None:
         return {

@@ -28,7 +28,7 @@ from understudy.sources.source import HEAD_BYTES, SourceFile
 from understudy.story.dialogue import Example
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.wording import tie_sentence
-from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
+from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study
 
@@ -57,12 +57,12 @@ own_reply = "shown"         # the story's own reply stands among the others, unm
 """
 
 
-def reviewed_sessions(documents: Mapping[str, Any], given: Sequence[GivenAnswer]) -> dict[str, Any]:
+def reviewed_sessions(documents: Mapping[str, Any], answers: Sequence[GivenAnswer]) -> dict[str, Any]:
     """HPD's sessions by name, those that were judged, with the replies as people picked them over."""
     by_item: dict[str, list[GivenAnswer]] = {}
-    for each in given:
+    for each in answers:
         by_item.setdefault(each.item.name, []).append(each)
-    reviewed = {name: documents[name] | _reviewed(documents[name], answers) for name, answers in by_item.items()}
+    reviewed = {name: documents[name] | _reviewed(documents[name], of_item) for name, of_item in by_item.items()}
     for session in reviewed.values():
         del session["proposed"]  # it says which agent wrote what
     return reviewed
@@ -89,11 +89,11 @@ def _reviewed(document: Mapping[str, Any], answers: Sequence[GivenAnswer]) -> di
     }
 
 
-def _texts(item: Item) -> dict[str, str]:
+def _texts(item: StudyItem) -> dict[str, str]:
     return {option.key: option.label for option in item.questions[0].options}
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("questions", "own_reply")
     path = study.path("questions")
     own_reply = study.text("own_reply", "shown")
@@ -138,7 +138,7 @@ def _is_proposal(entry: object) -> bool:
             return False
 
 
-def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> Item:
+def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> StudyItem:
     """`proposed`: each reply's agent; blank for the story's own."""
     order = random.Random(f"{seed} {name}").sample(list(proposed), len(proposed))  # noqa: S311
     options = tuple(Option(f"r{number}", text) for number, text in enumerate(order, 1))
@@ -166,25 +166,29 @@ def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -
             most_words=LONGEST,
         ),
     )
-    return Item(name, tuple(_blocks(example)), questions, {"agents": agents, "own": own})
+    return StudyItem(name, tuple(_blocks(example)), questions, {"agents": agents, "own": own})
 
 
 def _blocks(example: Example) -> Iterator[Block]:
     situation = example.situation
     persona = situation.persona
     if situation.setting:
-        yield Block("The scene", (Said(None, situation.setting),))
+        yield Block("The scene", (ShownLine(None, situation.setting),))
     if persona.profile:
-        yield Block(f"Who {persona.name} is now", tuple(Said(persona.name, text) for text in persona.profile))
-    others = [text for other in (situation.faced, *situation.present) if other is not None for text in other.profile]
+        yield Block(f"Who {persona.name} is now", tuple(ShownLine(persona.name, text) for text in persona.profile))
+    others_profiles = [
+        text for other in (situation.faced, *situation.present) if other is not None for text in other.profile
+    ]
     ties = [tie_sentence(tie, persona.language) for tie in persona.relations]
-    if ties or others:
-        said = dict.fromkeys([*(Said(persona.name, text) for text in ties), *(Said(None, text) for text in others)])
+    if ties or others_profiles:
+        said = dict.fromkeys(
+            [*(ShownLine(persona.name, text) for text in ties), *(ShownLine(None, text) for text in others_profiles)]
+        )
         yield Block(f"{persona.name} and the others", tuple(said))
-    yield Block("What has been said", tuple(Said(turn.speaker, turn.text) for turn in example.history))
+    yield Block("What has been said", tuple(ShownLine(turn.speaker, turn.text) for turn in example.history))
 
 
-def _problems(item: Item, answer: Answer) -> list[Problem]:
+def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
     picked, written = answer.get(PICKED) or (), str(answer.get(WRITTEN) or "").strip()
     if not picked and not written:
         return [Problem(PICKED, "Tick at least one reply that would do, or write one below.")]
@@ -193,10 +197,10 @@ def _problems(item: Item, answer: Answer) -> list[Problem]:
     return []
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
     """picked: how often a judge ticked a reply of each agent, and the story's own; intervals draw whole questions."""
     marks: dict[str, list[tuple[str, bool]]] = {}
-    for each in given:
+    for each in answers:
         authors = dict(each.item.hidden["agents"])
         if each.item.hidden["own"] is not None:
             authors[each.item.hidden["own"]] = STORY
@@ -210,7 +214,7 @@ def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[dict[str, Any]]
     return rows
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Somebody skilled ticks the story's own reply, if it is there, and some on which all lean the same way."""
     keys = list(_texts(item))
     leaning = random.Random(item.name).sample(keys, 1)  # noqa: S311
@@ -221,13 +225,13 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return {PICKED: picked, WRITTEN: "" if picked else "Let me think about it."}
 
 
-def _write_hpd(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_hpd(study: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     questions = study.path("questions")
     documents = {location.key: document for location, document in json_members(SourceFile(questions))}
-    for each in given:
+    for each in answers:
         if each.item.name not in documents:
             raise InputError(f"has no question '{each.item.name}' any more, which people have judged", questions)
-    replace_text(path, json.dumps(reviewed_sessions(documents, given), ensure_ascii=False, indent=1) + "\n")
+    replace_text(path, json.dumps(reviewed_sessions(documents, answers), ensure_ascii=False, indent=1) + "\n")
 
 
 KIND = Kind(

@@ -9,7 +9,6 @@ engaging and consistent the partner was, and which of two profiles was theirs.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,14 +18,11 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
 from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import PROFILE
-from understudy.studies.item import Item, Option, Question
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import personas_of
+from understudy.studies.item import Option, Question, StudyItem
+from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, write_json_lines
 from understudy.studies.pairing import PERSON
-from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating
-from understudy.studies.study import Study
+from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
 
 __all__ = ["KIND"]
@@ -68,7 +64,7 @@ writes_s = [3, 12]          # how long an agent takes to write, drawn
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only(*KEYS)
     personas = personas_of(study)
     if len(personas) < 2:
@@ -97,7 +93,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
         }
         asked = questions if hidden["foil"] else tuple(each for each in questions if each.name != PROFILE)
         people = 2 if hidden["partner"] == PERSON else 1
-        items.append(Item(f"chat {number + 1}", (), asked, hidden, people=people))
+        items.append(StudyItem(f"chat {number + 1}", (), asked, hidden, people=people))
     return items
 
 
@@ -109,7 +105,7 @@ def _range(study: Study, key: str, default: tuple[int, int]) -> tuple[int, int]:
     raise InputError(f"`{key}` under [material] is {value!r}: write two whole numbers such as {list(default)}")
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """What is asked after a chat."""
     answer: dict[str, Any] = {}
     for question in item.questions:
@@ -130,10 +126,10 @@ def _partner_of(each: GivenAnswer) -> str:
     return seated if not seated or seated in each.item.hidden["agents"] else HUMAN
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """PersonaChat's table 4, a row for each partner and what was rated."""
     by_partner: dict[str, list[GivenAnswer]] = {}
-    for each in given:
+    for each in answers:
         if each.answer and _partner_of(each):
             by_partner.setdefault(_partner_of(each), []).append(each)
     rows = []
@@ -156,13 +152,13 @@ def _value_of(metric: str) -> Callable[[GivenAnswer], float | None]:
     return is_detected
 
 
-def _write_chats(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_chats(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """Each chat once, as JSON lines; one whose words are gone with somebody who withdrew is left out."""
-    records = {each.item.name: _record(each.item) for each in given if all(each.item.hidden["seated"])}
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records.values()))
+    records = {each.item.name: _record(each.item) for each in answers if all(each.item.hidden["seated"])}
+    write_json_lines(path, (record.document() for record in records.values()))
 
 
-def _record(item: Item) -> ChatRecord:
+def _record(item: StudyItem) -> ChatRecord:
     hidden = item.hidden
     first, second = (name if name in hidden["agents"] else HUMAN for name in hidden["seated"])
     profiles = tuple(hidden["personas"][0]), tuple(hidden["personas"][1])

@@ -6,7 +6,6 @@ Each item is one reply of one agent; who wrote it is hidden. Beside agents, the 
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,19 +14,26 @@ from typing import Any
 from understudy.errors import InputError
 from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Item
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.item import StudyItem
+from understudy.studies.kind import (
+    GivenAnswer,
+    Kind,
+    Row,
+    mean_row,
+    scale_question,
+    simulated_rating,
+    without_checks,
+    write_json_lines,
+)
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
+    AgentReplies,
     AskedQuestion,
     dialogue_block,
     persona_blocks,
     questions_of,
 )
-from understudy.studies.ratings import Row, mean_row, scale_question, simulated_rating, without_checks
-from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]
@@ -66,19 +72,19 @@ own = true                  # the story's own reply is rated too
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     """An item for each different reply; what several agents say alike is rated once, for all of them."""
     study.only(*QUESTION_KEYS, "agents", "own")
     story, asked = questions_of(study)
     names = _speakers(study, asked)
     replies = AgentReplies(study, story)
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
         about = persona_blocks(question.situation)
         for nth, (text, agents) in enumerate(replies.different(names, question), 1):
             blocks = (*about, dialogue_block(question, text))
-            items.append(Item(f"{question.name}.{nth}", blocks, SCALES, {"agents": agents}))
+            items.append(StudyItem(f"{question.name}.{nth}", blocks, SCALES, {"agents": agents}))
     progress("Replies", len(asked), len(asked))
     if not items:
         raise InputError("no question has a reply to rate: name `agents`, or set `own = true`")
@@ -93,14 +99,14 @@ def _speakers(study: Study, asked: Sequence[AskedQuestion]) -> list[str]:
     return [*names, *([OWN] if study.flag("own") else [])]
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     agent = " ".join(item.hidden.get("agents", ()))
     return {scale.name: simulated_rating(scale, agent, item, skill, rng) for scale in SCALES}
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """HPD's human columns, a row for each agent and criterion."""
-    judged = without_checks(given)
+    judged = without_checks(answers)
     agents = dict.fromkeys(agent for each in judged for agent in each.item.hidden["agents"])
     return [
         mean_row(
@@ -116,15 +122,15 @@ def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
     ]
 
 
-def _write_ratings(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_ratings(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """JSON lines: who replied what, and what one person gave it."""
     lines = []
-    for each in without_checks(given):
+    for each in without_checks(answers):
         reply = next(line for block in each.item.blocks for line in block.lines if line.is_asked)
         about = {"item": each.item.name, "agents": each.item.hidden["agents"], "character": reply.speaker}
         scores = {METRICS[name]: value for name, value in each.answer.items() if name in METRICS}
         lines.append(about | {"reply": reply.text, "person": each.person} | scores)
-    replace_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_json_lines(path, lines)
 
 
 KIND = Kind(

@@ -23,11 +23,10 @@ from understudy.guessing.shows import scene_of_show
 from understudy.guessing.story import GuessSettings
 from understudy.progress import Progress
 from understudy.story.types import Scene
-from understudy.studies.item import Answer, Block, Item, Option, Problem, Question, Said
+from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import Kind
-from understudy.studies.material import open_story
 from understudy.studies.speaker_annotations import EARLIER, speaker_figures, write_annotation, write_guesses
-from understudy.studies.study import Study
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND", "masked_item"]
 
@@ -70,7 +69,7 @@ class _MaskedShow:
     masking: Masking
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("story", "scenes", "since", "limit", "main", "candidates", "names")
     among = study.text("candidates", "scene")
     if among not in ("scene", "cast"):
@@ -128,16 +127,16 @@ def _shows_of_file(study: Study) -> Iterator[_MaskedShow]:
 
 def masked_item(
     show: str, masked: Masked, candidates: Sequence[str], earlier: Sequence[Scene], is_first: bool = True
-) -> Item:
+) -> StudyItem:
     """The item of a scene. `is_first`: nothing comes before the earlier scenes that are shown."""
     *episode, number = masked.scene.moment.numbers
     masks = masks_of(masked.scene)
-    lines = tuple(Said(line.speaker, line.text) for line in masked.scene.lines)
-    setting = (Said(None, masked.scene.setting),) if masked.scene.setting else ()
+    lines = tuple(ShownLine(line.speaker, line.text) for line in masked.scene.lines)
+    setting = (ShownLine(None, masked.scene.setting),) if masked.scene.setting else ()
     blocks = [Block("The scene", (*setting, *lines))]
     for scene in reversed(earlier):
         title = f"{scene.moment.dotted} {scene.setting}".strip()
-        said = tuple(Said(line.speaker, line.text) for line in scene.lines)
+        said = tuple(ShownLine(line.speaker, line.text) for line in scene.lines)
         blocks.append(Block(title, said, is_folded=True, name=scene.moment.dotted))
     further = () if is_first else (Option(EARLIER, "a scene further back than these"),)
     scenes = (*(Option(block.name, block.title) for block in blocks[1:]), *further)
@@ -151,7 +150,7 @@ def masked_item(
         "is_one_each": len(candidates) == len(masks),
     }
     numbers = "x".join(f"{level:02d}" for level in episode)
-    return Item(f"{show.replace('.', '')}/{numbers}/{number}", tuple(blocks), questions, hidden)
+    return StudyItem(f"{show.replace('.', '')}/{numbers}/{number}", tuple(blocks), questions, hidden)
 
 
 def _questions(mask: str, candidates: Sequence[str], scenes: Sequence[Option]) -> Iterator[Question]:
@@ -169,7 +168,7 @@ def _questions(mask: str, candidates: Sequence[str], scenes: Sequence[Option]) -
         yield Question(f"{mask} needed", "choices", label, tuple(scenes), is_required=False, about=mask)
 
 
-def _problems(item: Item, answer: Answer) -> list[Problem]:
+def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
     problems = []
     asked = {question.name for question in item.questions}
     names = Counter(answer[f"{mask} who"] for mask in item.hidden["masks"] if f"{mask} who" in answer)
@@ -185,7 +184,7 @@ def _problems(item: Item, answer: Answer) -> list[Problem]:
     return problems
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Skill is how often all masks are named rightly, and how far people agree on what it took."""
     hidden = item.hidden
     masks = hidden["masks"]

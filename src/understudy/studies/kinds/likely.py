@@ -22,13 +22,10 @@ from understudy.progress import Progress
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona, persona_at
 from understudy.story.storyfile import Story
-from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.questions import OWN, QUESTION_KEYS, questions_of, text_lines
-from understudy.studies.ratings import Row, mean_row, without_checks
-from understudy.studies.replies import AgentReplies
-from understudy.studies.study import Study
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
+from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, without_checks
+from understudy.studies.questions import OWN, QUESTION_KEYS, AgentReplies, questions_of, text_lines
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND", "number_of_likelies"]
 
@@ -74,14 +71,14 @@ limit = 10                  # a sample of so many questions
 """
 
 
-def number_of_likelies(given: Sequence[GivenAnswer]) -> Counter[str]:
+def number_of_likelies(answers: Sequence[GivenAnswer]) -> Counter[str]:
     """Item name -> how many people said 'likely'."""
-    counts: Counter[str] = Counter({each.item.name: 0 for each in given})
-    counts.update(each.item.name for each in given if each.answer.get(QUESTION.name) == LIKELY)
+    counts: Counter[str] = Counter({each.item.name: 0 for each in answers})
+    counts.update(each.item.name for each in answers if each.answer.get(QUESTION.name) == LIKELY)
     return counts
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     if "agents" in study.material:
         study.only(*QUESTION_KEYS, "agents", "own", "novel")
         return _reply_items(study, progress)
@@ -92,26 +89,26 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     items = []
     for number, (context, reply) in enumerate(rows, 1):
         progress("Items", number, len(rows))
-        said = [Said(SOMEBODY, context)] if context else []
-        asked = Block("The line", (*said, Said(persona.name, reply, is_asked=True)))
-        items.append(Item(f"line {number}", (*about, asked), (QUESTION,)))
+        said = [ShownLine(SOMEBODY, context)] if context else []
+        asked = Block("The line", (*said, ShownLine(persona.name, reply, is_asked=True)))
+        items.append(StudyItem(f"line {number}", (*about, asked), (QUESTION,)))
     return items
 
 
-def _reply_items(study: Study, progress: Progress) -> list[Item]:
+def _reply_items(study: Study, progress: Progress) -> list[StudyItem]:
     """An item for each different reply to a question; what several agents say alike is judged once."""
     story, asked = questions_of(study)
     names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
     replies = AgentReplies(study, story)
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
-        persona, heard = question.situation.persona, question.history[-1]
+        persona, prompt = question.situation.persona, question.history[-1]
         about = (*_scene(question.situation), *_about(persona, study.seed))
         for nth, (text, agents) in enumerate(replies.different(names, question), 1):
-            said = (Said(heard.speaker, heard.text), Said(persona.name, text, is_asked=True))
+            said = (ShownLine(prompt.speaker, prompt.text), ShownLine(persona.name, text, is_asked=True))
             blocks = (*about, Block("The line", said))
-            items.append(Item(f"{question.name}.{nth}", blocks, (QUESTION,), {"agents": agents}))
+            items.append(StudyItem(f"{question.name}.{nth}", blocks, (QUESTION,), {"agents": agents}))
     progress("Replies", len(asked), len(asked))
     if not items:
         raise InputError("no question has a reply to judge: name `agents` that reply, or set `own = true`")
@@ -119,7 +116,7 @@ def _reply_items(study: Study, progress: Progress) -> list[Item]:
 
 
 def _scene(situation: Situation) -> list[Block]:
-    return [Block("The scene", (Said(None, situation.setting),))] if situation.setting else []
+    return [Block("The scene", (ShownLine(None, situation.setting),))] if situation.setting else []
 
 
 def _about(persona: Persona, seed: int) -> list[Block]:
@@ -127,8 +124,8 @@ def _about(persona: Persona, seed: int) -> list[Block]:
     own = [line.text for line in persona.past.lines()]
     sample = random.Random(seed).sample(own, min(SAMPLE_LINES, len(own)))  # noqa: S311
     blocks = [
-        Block(f"Who {persona.name} is", tuple(Said(None, text) for text in persona.profile)),
-        Block(f"What {persona.name} has said", tuple(Said(persona.name, text) for text in sample)),
+        Block(f"Who {persona.name} is", tuple(ShownLine(None, text) for text in persona.profile)),
+        Block(f"What {persona.name} has said", tuple(ShownLine(persona.name, text) for text in sample)),
     ]
     return [block for block in blocks if block.lines]
 
@@ -143,31 +140,31 @@ def _rows(path: Path) -> list[tuple[str, str]]:
     return rows
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Without a right answer, skill is how far people agree: each line leans one way."""
     leaning = random.Random(item.name).choice([option.key for option in QUESTION.options])  # noqa: S311
     chosen = leaning if rng.random() < skill else rng.choice([option.key for option in QUESTION.options])
     return {QUESTION.name: chosen}
 
 
-def _judged_line(item: Item) -> tuple[str, str, str]:
+def _judged_line(item: StudyItem) -> tuple[str, str, str]:
     """(who, what was said to them, the line that was judged)."""
     *said, line = item.blocks[-1].lines
     return line.speaker or "", said[-1].text if said else "", line.text
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """By character and, where agents wrote the lines, by agent: the share of 'likely' and the mean NoL of a line."""
     judged: dict[tuple[str, str], list[GivenAnswer]] = {}
-    for each in without_checks(given):
+    for each in without_checks(answers):
         for agent in each.item.hidden.get("agents", ("",)):
             judged.setdefault((_judged_line(each.item)[0], agent), []).append(each)
     rows = []
-    for (character, agent), answers in judged.items():
+    for (character, agent), of_agent in judged.items():
         about = {"character": character, "agent": agent or None}
-        counts = number_of_likelies(answers)
-        lines = {each.item.name: each for each in answers}.values()
-        rows.append(mean_row(about, "likely", answers, _is_likely, seed=study.seed))
+        counts = number_of_likelies(of_agent)
+        lines = {each.item.name: each for each in of_agent}.values()
+        rows.append(mean_row(about, "likely", of_agent, _is_likely, seed=study.seed))
         rows.append(mean_row(about, "nol", lines, lambda each, nol=counts: nol[each.item.name], seed=study.seed))  # type: ignore[misc]
     return rows
 
@@ -176,11 +173,11 @@ def _is_likely(each: GivenAnswer) -> float:
     return float(each.answer.get(QUESTION.name) == LIKELY)
 
 
-def _write_voice(study: Study, given: Sequence[GivenAnswer], folder: Path) -> None:
-    answers = without_checks(given)
-    items = {each.item.name: each.item for each in answers}
+def _write_voice(study: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
+    judged_answers = without_checks(answers)
+    items = {each.item.name: each.item for each in judged_answers}
     judged: dict[str, dict[str, int]] = {}
-    for name, count in number_of_likelies(answers).items():
+    for name, count in number_of_likelies(judged_answers).items():
         who, context, reply = _judged_line(items[name])
         judged.setdefault(who, {})[f"{context}\t{reply}"] = count
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ of character cards, which every command takes as a story.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +14,8 @@ from typing import Any
 from understudy.formats.cards.document import Card, in_version, json_of
 from understudy.formats.chat_records import PersonaRecord
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Answer, Item, Problem, Question
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.item import Answer, Problem, Question, StudyItem
+from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
@@ -45,8 +43,8 @@ sentences = 5               # at least so many for each
 words = 15                  # at most so many a sentence
 """
 MADE_UP = tuple(
-    f"I {verb} {thing}."
-    for verb, things in {
+    f"I {verb} {object_}."
+    for verb, objects in {
         "repair": "old radios|wooden boats|church clocks",
         "teach": "swimming to children|night classes in law|my neighbour the piano",
         "grew up": "on a lighthouse|in a bakery|among seven sisters",
@@ -55,7 +53,7 @@ MADE_UP = tuple(
         "collect": "train tickets|maps of islands|odd buttons",
         "want to": "see the desert|own a goat|learn Welsh",
     }.items()
-    for thing in things.split("|")
+    for object_ in objects.split("|")
 )
 
 
@@ -64,7 +62,7 @@ def written_sentences(answer: Answer) -> tuple[str, ...]:
     return tuple(text.strip() for text in answer.get(SENTENCES, ()) if text.strip())
 
 
-def _items(study: Study, _: Progress) -> list[Item]:
+def _items(study: Study, _: Progress) -> list[StudyItem]:
     study.only("count", "sentences", "words")
     question = Question(
         SENTENCES,
@@ -73,10 +71,10 @@ def _items(study: Study, _: Progress) -> list[Item]:
         least=study.number("sentences", LEAST),
         most_words=study.number("words", MOST_WORDS),
     )
-    return [Item(f"persona {number + 1}", (), (question,)) for number in range(study.number("count", 20))]
+    return [StudyItem(f"persona {number + 1}", (), (question,)) for number in range(study.number("count", 20))]
 
 
-def _problems(_: Item, answer: Answer) -> list[Problem]:
+def _problems(_: StudyItem, answer: Answer) -> list[Problem]:
     """A sentence left blank between others, or written twice."""
     texts = list(answer.get(SENTENCES, ()))
     last = max((index for index, text in enumerate(texts) if text.strip()), default=-1)
@@ -90,22 +88,22 @@ def _problems(_: Item, answer: Answer) -> list[Problem]:
     return problems
 
 
-def _simulated(item: Item, _: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, _: float, rng: random.Random) -> dict[str, Any]:
     """Sentences drawn from a list: no skill makes one persona more right than another."""
     question = item.questions[0]
     fitting = [text for text in MADE_UP if not question.most_words or len(text.split()) <= question.most_words]
     return {SENTENCES: rng.sample(fitting, min(question.least, len(fitting)))}
 
 
-def _write_personas(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
-    records = (PersonaRecord(written_sentences(each.answer)) for each in given)
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records))
+def _write_personas(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
+    records = (PersonaRecord(written_sentences(each.answer)) for each in answers)
+    write_json_lines(path, (record.document() for record in records))
 
 
-def _write_cards(_: Study, given: Sequence[GivenAnswer], folder: Path) -> None:
+def _write_cards(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
     """A card for each persona, named by its number; who wrote it stands nowhere."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, each in enumerate(given, 1):
+    for number, each in enumerate(answers, 1):
         document = {"name": f"Person {number}", "description": "\n".join(written_sentences(each.answer))}
         (folder / f"person-{number}.json").write_bytes(json_of(in_version(Card(document, 1), 2)))
 

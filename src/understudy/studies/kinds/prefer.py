@@ -14,7 +14,6 @@ Wilson's interval takes answers as independent. Where several people judge an it
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,19 +25,17 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Block, Item, Option, Question
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.item import Block, Option, Question, StudyItem
+from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
 from understudy.studies.questions import (
     OWN,
     QUESTION_KEYS,
+    AgentReplies,
     AskedQuestion,
     dialogue_block,
     persona_blocks,
     questions_of,
 )
-from understudy.studies.ratings import Row, without_checks
-from understudy.studies.replies import AgentReplies
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]
@@ -75,7 +72,7 @@ pairs = 1                   # pairs of agents that each question is put to
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only(*QUESTION_KEYS, "agents", "own", "ties", "pairs")
     names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
     if len(names) < 2:
@@ -85,7 +82,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     rng = random.Random(study.seed)  # noqa: S311
     drawn = _PairDraw(names, rng)
     wanted = min(study.number("pairs", 1), len(drawn.pairs))
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
         items += _put(question, drawn, wanted, replies, study.flag("ties"))
@@ -111,27 +108,29 @@ class _PairDraw:
     def take(self, pair: tuple[str, str]) -> tuple[str, str]:
         """Counts a pair as put, and says which of the two is 'a': who was less often."""
         self._put[pair] += 1
-        turned = self._rng.sample(pair, 2)
-        first, second = sorted(turned, key=lambda name: self._first[name])
+        shuffled = self._rng.sample(pair, 2)
+        first, second = sorted(shuffled, key=lambda name: self._first[name])
         self._first[first] += 1
         return first, second
 
 
-def _put(question: AskedQuestion, drawn: _PairDraw, wanted: int, replies: AgentReplies, ties: bool) -> Iterator[Item]:
-    given = 0
+def _put(
+    question: AskedQuestion, drawn: _PairDraw, wanted: int, replies: AgentReplies, ties: bool
+) -> Iterator[StudyItem]:
+    count = 0
     for pair in drawn.in_turn():
-        if given == wanted:
+        if count == wanted:
             return
         texts = {name: replies.reply(name, question) for name in pair}
         if None in texts.values() or len(set(texts.values())) < 2:
             continue
-        given += 1
-        yield _item(question, given, dict(zip(SIDES, drawn.take(pair))), texts, ties)
+        count += 1
+        yield _item(question, count, dict(zip(SIDES, drawn.take(pair))), texts, ties)
 
 
 def _item(
     question: AskedQuestion, number: int, agents: Mapping[str, str], texts: Mapping[str, str | None], ties: bool
-) -> Item:
+) -> StudyItem:
     options = [Option(side, texts[agent] or "") for side, agent in agents.items()]
     who = question.situation.persona.name
     asked = Question(
@@ -142,17 +141,17 @@ def _item(
         is_shuffled=True,
     )
     blocks = (*persona_blocks(question.situation), dialogue_block(question))
-    return Item(f"{question.name}.{number}", blocks, (asked,), agents)
+    return StudyItem(f"{question.name}.{number}", blocks, (asked,), agents)
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Everybody of skill 1 prefers the agent that comes first in an order that is the same for all items."""
     keys = [option.key for option in item.questions[0].options]
     better = min(SIDES, key=lambda side: random.Random(f"leaning {item.hidden.get(side)}").random())  # noqa: S311
     return {PREFERRED: better if rng.random() < skill else rng.choice(keys)}
 
 
-def _choices(given: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
+def _choices(answers: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
     """What was chosen; questions of one scene resemble each other, so they are drawn together in a bootstrap."""
     return [
         PairwiseChoice(
@@ -162,13 +161,13 @@ def _choices(given: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
             each.item.hidden["b"],
             each.item.hidden.get(each.answer[PREFERRED]),
         )
-        for each in without_checks(given)
+        for each in without_checks(answers)
     ]
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """Of two agents the one that won more stands first: an order by name would tell who is who."""
-    choices = _choices(given)
+    choices = _choices(answers)
     pairs = dict.fromkeys(_both(choice) for choice in choices)
     rows: list[Row] = []
     for pair in pairs:
@@ -197,10 +196,10 @@ def _modelled(choices: Sequence[PairwiseChoice], seed: int) -> list[Row]:
     ]
 
 
-def _write_preferences(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_preferences(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """JSON lines with `chosen` and `rejected`, as those who train on preferences take them; ties are left out."""
     lines = []
-    for each in without_checks(given):
+    for each in without_checks(answers):
         if (chosen := each.answer[PREFERRED]) == TIE:
             continue
         rejected = next(side for side in SIDES if side != chosen)
@@ -218,7 +217,7 @@ def _write_preferences(_: Study, given: Sequence[GivenAnswer], path: Path) -> No
                 "person": each.person,
             }
         )
-    replace_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_json_lines(path, lines)
 
 
 def _texts(block: Block) -> list[str]:

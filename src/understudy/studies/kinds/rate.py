@@ -21,11 +21,9 @@ from understudy.progress import Progress
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Block, Item, Option, Question, Said
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import open_story
-from understudy.studies.ratings import RATED_SCALES, Row, mean_row, simulated_rating, without_checks
-from understudy.studies.study import Study
+from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
+from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, without_checks
+from understudy.studies.study import Study, open_story
 
 __all__ = ["KIND"]
 
@@ -58,7 +56,7 @@ profiles = "demo"           # where the other profile is drawn from: a story, fo
 """
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("chats", "rate", "limit", "profiles")
     records = _records(study)
     sides = [(number, side) for number, record in enumerate(records) for side in _rated(study, record)]
@@ -68,7 +66,7 @@ def _items(study: Study, progress: Progress) -> list[Item]:
     limit = study.number("limit", len(sides))
     chosen = sides if limit >= len(sides) else sorted(rng.sample(sides, limit))
     profiles = _ProfilePool(study, records)
-    items: list[Item] = []
+    items: list[StudyItem] = []
     for number, side in chosen:
         progress("Items", len(items), len(chosen))
         other = profiles.draw(records[number], side, rng)
@@ -96,10 +94,10 @@ def _rated(study: Study, record: ChatRecord) -> Iterator[int]:
             yield side
 
 
-def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | None, rng: random.Random) -> Item:
+def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | None, rng: random.Random) -> StudyItem:
     names = record.names or LABELS
     said = tuple(
-        Said(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
+        ShownLine(names[turn.side], turn.text, is_asked=turn.side == side) for turn in record.turns if turn.text.strip()
     )
     hidden = {"chat": record.id, "side": side, "speaker": record.speakers[side], "given": record.given}
     questions: tuple[Question, ...] = RATED_SCALES
@@ -111,7 +109,7 @@ def _item(record: ChatRecord, number: int, side: int, other: tuple[str, ...] | N
         labels = tuple(Option(key, "\n".join(profile)) for key, profile in options)
         questions = (*RATED_SCALES, Question(PROFILE, "choice", label, labels, is_shuffled=True))
         hidden[PROFILE] = keys[0]
-    return Item(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
+    return StudyItem(f"chat {number + 1}.{side}", (Block(f"A chat. You rate {names[side]}", said),), questions, hidden)
 
 
 class _ProfilePool:
@@ -135,16 +133,18 @@ class _ProfilePool:
         """One that shares no sentence with either side's; None where there is none."""
         taken = {sentence.casefold() for profile in record.profiles for sentence in profile}
         if self._story is None:
-            others = [each for each in self._every if taken.isdisjoint(sentence.casefold() for sentence in each)]
+            candidates = [each for each in self._every if taken.isdisjoint(sentence.casefold() for sentence in each)]
         else:
-            rest = {
+            remainders = {
                 each: tuple(sentence for sentence in each if sentence.casefold() not in taken)
                 for each in self._at(self._story, record.moment or "end")
             }
-            others = [left for each, left in rest.items() if len(left) > len(each) / 2]  # others than the two
-            longer = [each for each in others if len(each) >= len(record.profiles[side]) / 2]
-            others = longer or others  # a profile that is far shorter would be told by its length
-        return rng.choice(others) if others else None
+            candidates = [
+                remainder for each, remainder in remainders.items() if len(remainder) > len(each) / 2
+            ]  # others than the two
+            longer = [each for each in candidates if len(each) >= len(record.profiles[side]) / 2]
+            candidates = longer or candidates  # a profile that is far shorter would be told by its length
+        return rng.choice(candidates) if candidates else None
 
     def _at(self, story: Story, moment: str) -> list[tuple[str, ...]]:
         if moment not in self._by_moment:
@@ -161,7 +161,7 @@ def _profiles(story: Story, names: Iterable[str], moment: str) -> Iterator[tuple
             continue
 
 
-def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     speaker = str(item.hidden.get("speaker"))
     answer: dict[str, Any] = {scale.name: simulated_rating(scale, speaker, item, skill, rng) for scale in RATED_SCALES}
     if PROFILE in item.hidden:
@@ -169,10 +169,10 @@ def _simulated(item: Item, skill: float, rng: random.Random) -> dict[str, Any]:
     return answer
 
 
-def _figures(study: Study, given: Sequence[GivenAnswer]) -> list[Row]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """PersonaChat's table 4, a row for each speaker, what it was given, and what was rated."""
     by_speaker: dict[tuple[str, str], list[GivenAnswer]] = {}
-    for each in without_checks(given):
+    for each in without_checks(answers):
         by_speaker.setdefault((each.item.hidden["speaker"], each.item.hidden["given"]), []).append(each)
     rows = []
     for (speaker, shown), judged in by_speaker.items():
@@ -194,11 +194,11 @@ def _is_detected(each: GivenAnswer) -> float | None:
     return float(each.answer[PROFILE] == each.item.hidden[PROFILE])
 
 
-def _write_volunteers(study: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_volunteers(study: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     """A chat for each rating: the rated side is the bot, the other the person; the score is engagingness."""
     records = {record.id: record for record in _records(study)}
     documents = []
-    for each in without_checks(given):
+    for each in without_checks(answers):
         hidden = each.item.hidden
         record, side = records[hidden["chat"]], hidden["side"]
         if not all(record.profiles):

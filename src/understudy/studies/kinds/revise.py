@@ -7,7 +7,6 @@ shared.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,11 +15,9 @@ from typing import Any
 from understudy.formats.chat_records import PersonaRecord
 from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
-from understudy.story.storyfile.toml_tables import replace_text
-from understudy.studies.item import Answer, Block, Item, Problem, Question, Said
-from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.material import personas_of
-from understudy.studies.study import Study
+from understudy.studies.item import Answer, Block, Problem, Question, ShownLine, StudyItem
+from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
+from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language, stop_words, tokenizer, words
 
 __all__ = ["KIND", "shared_forms"]
@@ -73,7 +70,7 @@ def _stemmed(sentence: str, language: str) -> Iterator[tuple[str, str]]:
             yield (stem(word) if language == "en" else word), word
 
 
-def _items(study: Study, progress: Progress) -> list[Item]:
+def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("story", "personas", "words", "limit")
     personas = personas_of(study)
     for language in {guess_language(" ".join(sentences)) for sentences in personas}:
@@ -93,16 +90,16 @@ def _items(study: Study, progress: Progress) -> list[Item]:
             most=len(sentences),
             most_words=study.number("words", MOST_WORDS),
         )
-        block = Block("What somebody says of themselves", tuple(Said(None, text) for text in sentences))
-        items.append(Item(f"persona {number}", (block,), (question,)))
+        block = Block("What somebody says of themselves", tuple(ShownLine(None, text) for text in sentences))
+        items.append(StudyItem(f"persona {number}", (block,), (question,)))
     return items
 
 
-def _original(item: Item) -> tuple[str, ...]:
+def _original(item: StudyItem) -> tuple[str, ...]:
     return tuple(line.text for line in item.blocks[0].lines)
 
 
-def _problems(item: Item, answer: Answer) -> list[Problem]:
+def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
     original = _original(item)
     language = guess_language(" ".join(original))
     problems = []
@@ -119,7 +116,7 @@ def _named(shared: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _simulated(item: Item, _: float, rng: random.Random) -> dict[str, Any]:
+def _simulated(item: StudyItem, _: float, rng: random.Random) -> dict[str, Any]:
     """Sentences that would go with anything: no skill makes one rewriting more right than another."""
     language = guess_language(" ".join(_original(item)))
     drawn = rng.sample(MADE_UP, len(MADE_UP))
@@ -131,11 +128,11 @@ def _simulated(item: Item, _: float, rng: random.Random) -> dict[str, Any]:
     }
 
 
-def _write_personas(_: Study, given: Sequence[GivenAnswer], path: Path) -> None:
+def _write_personas(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
     records = (
-        PersonaRecord(tuple(text.strip() for text in each.answer[SENTENCES]), _original(each.item)) for each in given
+        PersonaRecord(tuple(text.strip() for text in each.answer[SENTENCES]), _original(each.item)) for each in answers
     )
-    replace_text(path, "".join(json.dumps(record.document(), ensure_ascii=False) + "\n" for record in records))
+    write_json_lines(path, (record.document() for record in records))
 
 
 KIND = Kind(

@@ -1,0 +1,207 @@
+"""The pictures of a character at a moment: what they show, gathered once, and their HTTP operations.
+
+Each operation returns a standalone SVG file, or the picture of a card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+from urllib.parse import quote
+
+import msgspec
+from anyio import to_thread
+from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
+
+from understudy.server.drawing.charts import TimeAxis, course_chart, time_axis
+from understudy.server.drawing.svg import portrait
+from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
+from understudy.server.names import persona_as_shown, situation_of, tones
+from understudy.server.operations import Call, Operation
+from understudy.server.problems import Refused
+from understudy.story.names import shown_names_at
+from understudy.story.persona import Persona
+from understudy.story.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
+
+__all__ = ["LEVELS", "OPERATIONS", "Portrayal", "portray"]
+
+LEVELS = ("affection", "familiarity")
+
+
+@dataclass(frozen=True, slots=True)
+class Portrayal:
+    persona: Persona
+    """With the names a reader is shown."""
+    known: Mapping[str, Moment]
+    """Since which scene the character has known each person."""
+    bonds: Sequence[Bond]
+    stops: Sequence[Stop]
+    axis: TimeAxis
+    courses: Mapping[str, Mapping[str, Course]]
+    """By kind of level, then by person."""
+    tones: Mapping[str, int]
+    """The tones of portraits, by the names that are shown."""
+
+    @property
+    def shown(self) -> str:
+        """The name the character is shown by, which may be a false one."""
+        return self.persona.name
+
+    def default_target(self) -> str | None:
+        """The person towards whom affection or familiarity has changed most; if none has, the best known."""
+        changed = most_changed(dict(self.courses["affection"])) or most_changed(dict(self.courses["familiarity"]))
+        charted = [bond for bond in self.bonds if self.has_course(bond.name)]
+        best = max(charted, key=lambda bond: (bond.nearness or 0, abs(bond.feeling or 0)), default=None)
+        return changed or (None if best is None else best.name)
+
+    def has_course(self, to: str, kinds: Sequence[str] = LEVELS) -> bool:
+        return any(to in self.courses[kind] for kind in kinds)
+
+    def graph(self, link: Callable[[str], str | None] | None = None, standalone: bool = False) -> Markup:
+        return ties_graph(self.shown, self.bonds, _when(self.persona.moment), link, standalone, self.tones)
+
+    def chart(
+        self,
+        to: str,
+        kinds: Sequence[str] = LEVELS,
+        link: Callable[[Moment], str] | None = None,
+        standalone: bool = False,
+    ) -> Markup:
+        towards = {kind: self.courses[kind].get(to, []) for kind in kinds}
+        return course_chart(self.shown, to, towards, self.axis, _when(self.persona.moment), link, standalone)
+
+
+def portray(story: Story, persona: Persona) -> Portrayal:
+    known, names = known_since(story, persona), shown_names_at(story, persona.moment)
+    shown = persona_as_shown(persona, names)
+    stops = list(timeline(story, persona.moment))
+    return Portrayal(
+        shown,
+        known,
+        bonds_of(shown, known),
+        stops,
+        time_axis(stops, persona.moment),
+        {
+            kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
+            for kind in LEVELS
+        },
+        tones(story, persona.moment),
+    )
+
+
+def _when(moment: Moment) -> str:
+    """A moment as part of a sentence."""
+    return "at the end" if moment.is_end else f"at {moment}"
+
+
+SVG, PNG = "image/svg+xml", "image/png"
+SHORTLY_CACHED = {"Cache-Control": "private, max-age=300"}  # the story may be read again
+CACHED = {"Cache-Control": "private, max-age=86400"}  # a portrait depends on the name and the tone alone
+
+Name = Annotated[str, msgspec.Meta(max_length=200)]
+
+
+class PortraitQuery(msgspec.Struct):
+    tone: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=100_000)] | None,
+        msgspec.Meta(description="the place in a cast whose colour it gets; null for the name's own"),
+    ] = None
+
+
+class TiesQuery(msgspec.Struct):
+    at: Name = "end"
+    facing: Name | None = None
+
+
+class CourseQuery(msgspec.Struct):
+    at: Name = "end"
+    to: Name | None = None
+    kind: Literal["both", "affection", "familiarity"] = "both"
+
+
+async def draw_portrait(call: Call) -> Response:
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
+    if await to_thread.run_sync(_picture, story, name) is not None:
+        address = f"/api/stories/{quote(call.path('story'), safe='')}/characters/{quote(name, safe='')}/portrait.png"
+        return RedirectResponse(address, headers=SHORTLY_CACHED)
+    query: PortraitQuery = call.query
+    return Response(portrait(name, query.tone), media_type=SVG, headers=CACHED)
+
+
+async def get_picture(call: Call) -> Response:
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
+    picture = await to_thread.run_sync(_picture, story, name)
+    if picture is None:
+        raise Refused(f"there is no picture of {name[:80]}: portrait.svg draws one", 404, "name")
+    return Response(picture, media_type=PNG, headers=SHORTLY_CACHED)
+
+
+def _picture(story: Story, name: str) -> bytes | None:
+    return story.picture(name) if story.is_name(name) else None
+
+
+async def draw_ties(call: Call) -> Response:
+    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
+    assert isinstance(query, TiesQuery)
+    return _file(await to_thread.run_sync(_ties, story, name, query), f"{name} ties {query.at}")
+
+
+async def draw_course(call: Call) -> Response:
+    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
+    assert isinstance(query, CourseQuery)
+    picture = await to_thread.run_sync(_course, story, name, query)
+    return _file(picture, f"{name} towards {query.to or 'others'} {query.at}")
+
+
+def _file(picture: Markup, name: str) -> Response:
+    """A download: the picture has an inline style sheet, which the content security policy forbids in a page."""
+    disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}.svg"
+    return Response(picture, media_type=SVG, headers={"Content-Disposition": disposition})
+
+
+def _ties(story: Story, name: str, query: TiesQuery) -> Markup:
+    situation = situation_of(story, name, story.moment(query.at), query.facing)
+    return portray(story, situation.persona).graph(standalone=True)
+
+
+def _course(story: Story, name: str, query: CourseQuery) -> Markup:
+    at = story.moment(query.at)
+    kinds = LEVELS if query.kind == "both" else (query.kind,)
+    portrayal = portray(story, situation_of(story, name, at).persona)
+    to = portrayal.default_target() if query.to is None else query.to
+    if query.to is not None and not portrayal.has_course(query.to, kinds):
+        # `to` is another name of a person, or a person who can be faced but has no course yet
+        situation = situation_of(story, name, at, query.to)
+        portrayal = portray(story, situation.persona)
+        to = None if situation.faced is None else shown_names_at(story, at).of(situation.faced.name)
+    if to is None or not portrayal.has_course(to, kinds):
+        whom = "anybody" if to is None else to
+        raise Refused(f"nothing is told of such a feeling of {portrayal.shown} towards {whom} so far", 404, "to")
+    return portrayal.chart(to, kinds, standalone=True)
+
+
+OPERATIONS = (
+    Operation(
+        "GET", "/api/stories/{story}/characters/{name}/portrait.svg", draw_portrait,
+        "A portrait drawn from a name's initials, or the way to the picture of the card",
+        media=SVG, query=PortraitQuery, refuses=(404,), tag="pictures",
+    ),
+    Operation(
+        "GET", "/api/stories/{story}/characters/{name}/portrait.png", get_picture,
+        "The picture that a character's card came in", media=PNG, refuses=(404,), tag="pictures",
+    ),
+    Operation(
+        "GET", "/api/stories/{story}/characters/{name}/relations.svg", draw_ties,
+        "The graph of a character's ties at a moment (the end, if none is given)", media=SVG, query=TiesQuery,
+        refuses=(404,), tag="pictures",
+    ),
+    Operation(
+        "GET", "/api/stories/{story}/characters/{name}/course.svg", draw_course,
+        "How affection and familiarity towards somebody went, up to a moment (the end, if none is given)", media=SVG,
+        query=CourseQuery, refuses=(404,), tag="pictures",
+    ),
+)  # fmt: skip

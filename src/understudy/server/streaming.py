@@ -1,0 +1,110 @@
+"""Replies sent while they are written: which part of their pieces can be sent already, and server-sent events.
+
+`ShownPieces` and `StopSequences` take pieces with `feed` and give back what is safe to send; `finish` gives the rest. A
+piece may end in the middle of a name or of a stop sequence, so some text is held back until it is known what follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from understudy.story.names import ShownNames
+from understudy.story.storyfile.name_finder import NameReplacer
+
+__all__ = ["EventStream", "ShownPieces", "StopSequences"]
+
+
+class ShownPieces:
+    """Pieces with false names in the place of true ones. What may be the beginning of a name is held back."""
+
+    def __init__(self, names: ShownNames) -> None:
+        self._names = names
+        self._text = ""
+        self._sent = 0  # characters of the text with false names
+
+    def feed(self, piece: str) -> str:
+        in_text = self._names.in_text
+        if not isinstance(in_text, NameReplacer):
+            return piece  # nobody goes by a false name
+        self._text += piece
+        return self._shown(len(self._text) - in_text.undecided(self._text))
+
+    def finish(self) -> str:
+        return self._shown(len(self._text))
+
+    def _shown(self, end: int) -> str:
+        shown = self._names.in_text(self._text[:end])
+        start, self._sent = self._sent, max(self._sent, len(shown))
+        return shown[start:]
+
+
+class StopSequences:
+    """Ends a text before the first of some sequences; `is_stopped` says whether one came."""
+
+    def __init__(self, sequences: Sequence[str]) -> None:
+        self._sequences, self._pending = tuple(sequences), ""
+        self.is_stopped = False
+
+    def feed(self, piece: str) -> str:
+        if self.is_stopped:
+            return ""
+        self._pending += piece
+        matches = [index for index in map(self._pending.find, self._sequences) if index >= 0]
+        if matches:
+            self.is_stopped = True
+            end = min(matches)
+        else:
+            end = len(self._pending) - max(map(self._possible_start, self._sequences), default=0)
+        sent, self._pending = self._pending[:end], "" if matches else self._pending[end:]
+        return sent
+
+    def finish(self) -> str:
+        pending, self._pending = self._pending, ""
+        return pending
+
+    def _possible_start(self, sequence: str) -> int:
+        """How many characters at the end of the text may be the beginning of a sequence."""
+        longest = min(len(sequence) - 1, len(self._pending))
+        return next((size for size in range(longest, 0, -1) if self._pending.endswith(sequence[:size])), 0)
+
+
+class EventStream(Response):
+    """Server-sent events as a response. A slow client delays only its own stream.
+
+    `left` is called where the client leaves before the last event.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[bytes, None], left: Callable[[], object] | None = None) -> None:
+        self._events, self._left = events, left
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+
+    def init_headers(self, headers: object = None) -> None:
+        super().init_headers(headers)  # type: ignore[arg-type]
+        self.raw_headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        listening = asyncio.ensure_future(self._listen(receive))
+        is_whole = False
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            async for event in self._events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+            is_whole = True
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            listening.cancel()
+            if not is_whole and self._left is not None:
+                self._left()
+            await self._events.aclose()
+
+    async def _listen(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        if self._left is not None:
+            self._left()
