@@ -131,6 +131,7 @@ def test_the_author_s_note_is_taken(chat: SillyTavernPage, recorder: Recorder) -
     chat.authors_note("[It is night. Rain beats on the shutters of the smoke room.]")
     assert chat.say("What is your name?") == "My name is Zita Karst."
     assert any("Rain beats" in message["content"] for message in recorder.chats()[-1].body["messages"])
+    assert "the smoke room" in chat.say("Where are we?")
     chat.authors_note("")
 
 
