@@ -112,6 +112,7 @@ const acts = {
     if (!(await deleteMessage(deleted, state.chat, message, item.querySelector("[data-text]").dataset.text))) return;
     await draw();
     changed();
+    toTheEnd();
     say.focus();
   },
   async branch(message) {
