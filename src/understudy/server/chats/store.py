@@ -364,10 +364,10 @@ def _newest_leaf(db: Database, message_id: int) -> int:
         message_id = child
 
 
-def title_from(text: str) -> str:
-    """The first words of a message, without the marks of Markdown."""
+def title_from(text: str, most: int = MAX_TITLE) -> str:
+    """The first words of a message, without the marks of Markdown; at `most` so many characters."""
     line = " ".join(MARKS.sub("", text).split()) or " ".join(text.split())
-    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
+    return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:
