@@ -67,8 +67,9 @@ def test_another_try_says_something_else(chat: OpenWebUIPage) -> None:
     assert len({first, chat.regenerate(), chat.regenerate()}) > 1
 
 
-def test_a_reply_is_gone_on_with(chat: OpenWebUIPage) -> None:
-    first = chat.say("What do you think of Pia?")
+@pytest.mark.parametrize("message", ["What do you think of Pia?", "What do you do here?"])
+def test_a_reply_is_gone_on_with(chat: OpenWebUIPage, message: str) -> None:
+    first = chat.say(message)
     more = chat.go_on()
     assert more.startswith(first)
     assert len(more) > len(first)
@@ -86,6 +87,11 @@ def test_the_system_prompt_tells_of_the_user(chat: OpenWebUIPage) -> None:
     own = chat.say("Who are you?")
     assert "baker" not in own
     assert "Rex" not in own
+
+
+def test_the_system_prompt_tells_of_the_scene(chat: OpenWebUIPage) -> None:
+    chat.system_prompt("Scenario: the smoke room, at night.")
+    assert chat.say("Where are we?") == "The smoke room."
 
 
 def test_several_models_answer_each_for_themselves_and_the_export_is_read(

@@ -100,8 +100,9 @@ def test_another_try_says_something_else(chat: SillyTavernPage) -> None:
     assert chat.regenerate()
 
 
-def test_a_reply_is_gone_on_with(chat: SillyTavernPage) -> None:
-    first = chat.say("What do you think of Pia?")
+@pytest.mark.parametrize("message", ["What do you think of Pia?", "What do you do here?"])
+def test_a_reply_is_gone_on_with(chat: SillyTavernPage, message: str) -> None:
+    first = chat.say(message)
     more = chat.go_on()
     assert more.startswith(first)
     assert len(more) > len(first)
