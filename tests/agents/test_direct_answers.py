@@ -74,6 +74,39 @@ def test_yes_or_no_follows_the_level(level: int, begins: str) -> None:
     assert next(d.text for d in direct_answers(situation, "Do you like Tobias?")).startswith(begins)
 
 
+@pytest.mark.parametrize(
+    ("setting", "answer"),
+    [
+        ("The wharf at dawn", ["The wharf at dawn."]),
+        ("The smoke room, at night.", ["The smoke room."]),
+        ("The wharf of the Comma, the first of October, morning", ["The wharf of the Comma."]),
+        ("The gallery outside the foul infirmary, the ninth of October", ["The gallery outside the foul infirmary."]),
+        ("Ines's lodging, the same night", ["Ines's lodging."]),
+        ("Ines and the Prior sit in the Prior's lodging, late.", ["In the Prior's lodging."]),
+        ("Tom and Ines sit in the boathouse and drink tea.", ["In the boathouse."]),
+        ("In the old lighthouse on the cliff, late in the evening.", ["In the old lighthouse on the cliff."]),
+        ("Ines and Tom are alone in the smoke room. Tom is angry.", ["In the smoke room."]),
+        ("You meet Ines at the harbour in the evening.", ["At the harbour in the evening."]),
+        (
+            "It is night. Rain beats on the shutters of the smoke room.",
+            ["Rain beats on the shutters of the smoke room."],
+        ),
+        ("The wharf at dawn\nIt is cold.\nYou are now under the fig tree.", ["Under the fig tree."]),
+        ("The foul gate, noon\nTom is angry at the Prior. It rains.", ["The foul gate."]),
+        ("Tom looks at the letter.", []),
+        ("The old man is dying.", []),
+        ("It is the small hours.", []),
+        ("INT. KITCHEN - DAY", []),
+        ("", []),
+    ],
+)
+def test_the_place_is_that_of_the_setting(setting: str, answer: list[str]) -> None:
+    situation = Situation(Persona("Ines"), setting, Other("Tom"), acquaintances=(Other("Casimir", aliases=("Prior",)),))
+    assert [draft.text for draft in direct_answers(situation, "Where are we?")] == answer
+    assert [draft.text for draft in direct_answers(situation, "Where are you now?")] == answer
+    assert direct_answers(situation, "Where are you from?") == []
+
+
 def test_other_languages_are_left_to_others() -> None:
     assert (
         direct_answers(Situation(Persona("Ines", attributes={"age": ("40",)}, language="ja")), "How old are you?") == []

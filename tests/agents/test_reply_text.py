@@ -205,6 +205,14 @@ def test_what_a_model_says_again_of_the_beginning_is_left_out(best_of: int) -> N
     assert "close" not in going_on(guarded, "I keep it close.")[1].text
 
 
+def test_a_small_model_that_ends_after_a_whole_sentence_is_asked_for_another_reply() -> None:
+    backend = ScriptedBackend(["I keep it close to me. Nobody has asked for it.", "", ""])
+    guarded = GuardedAgent([WriterAgent(backend, Recall(ENCODER), "compact")], lambda _: [], ENCODER, best_of=2)
+    assert going_on(guarded, "I keep it close.")[1].text == " Nobody has asked for it."
+    only = WriterAgent(ScriptedBackend(["It is close.", "", ""]), Recall(ENCODER), "compact")
+    assert going_on(GuardedAgent([only], lambda _: [], ENCODER, best_of=2), "I keep it close.")[1].text
+
+
 def test_an_old_line_that_was_begun_is_told_to_its_end() -> None:
     for agent in (GuardedAgent([OldLines(ENCODER)], lambda _: [], ENCODER), ENCODER, TfIdfAgent()):
         pieces, reply = going_on(agent, "The key is in my coat. I put it there")

@@ -6,7 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from browser.conftest import MakeSite
 from browser.test_talk import replies, say
+from understudy.agents.scripted import Scripted
 
 PHONE = (390, 844)
 TOPMOST = """(element, [dx, dy]) => {
@@ -15,6 +17,19 @@ TOPMOST = """(element, [dx, dy]) => {
     const topmost = document.elementFromPoint(x, y);
     return topmost === element ? "itself" : element.contains(topmost) ? "inside" : topmost?.className ?? "nothing";
 }"""
+
+IS_WHOLE = """select => {
+    const text = document.createElement("span");
+    Object.assign(text.style, { font: getComputedStyle(select).font, position: "absolute", whiteSpace: "nowrap" });
+    text.textContent = select.selectedOptions[0].text;
+    document.body.append(text);
+    const { width } = text.getBoundingClientRect();
+    text.remove();
+    const { paddingLeft, paddingRight } = getComputedStyle(select);
+    const arrow = 16;
+    return width <= select.clientWidth - parseFloat(paddingLeft) - Math.max(parseFloat(paddingRight), arrow);
+}"""
+"""Is the chosen option of a select read to its end?"""
 
 
 def topmost(element: Locator, dx: float, dy: float) -> str:
@@ -89,3 +104,41 @@ def test_a_placeholder_is_not_cut(page: Page, site: str) -> None:
     message.evaluate("element => { element.placeholder = 'Say something to somebody with quite a long name, Esq.'; }")
     page.set_viewport_size({"width": 350, "height": 740})
     assert message.evaluate("element => element.clientHeight > 60 && element.scrollHeight <= element.clientHeight")
+
+
+def test_the_row_below_the_message_is_whole(page: Page, make_site: MakeSite) -> None:
+    site, _ = make_site({"auto": Scripted(["Yes."]), "script": Scripted(["No."])})
+    for size in (PHONE, (1280, 800), (1800, 900)):
+        open_on(page, size, f"{site}/?story=brass-key&at=2.2&who=Ines&who=Tobias")
+        for choice in ("agent", "answer"):
+            assert page.locator(f"[data-{choice}-choice]").evaluate(IS_WHOLE), (choice, size)
+        assert box(page.locator(".composer-foot"))["height"] < 120
+        open_on(page, size, f"{site}/?story=brass-key&at=2.2&who=Ines")
+        hint, row = page.get_by_text("Shift + Enter: new line"), page.locator("[data-agent-choice]")
+        assert not hint.is_visible() or abs(box(hint)["y"] - box(row)["y"]) < 20
+
+
+def test_a_short_chat_reaches_the_bottom_of_the_screen_and_no_further(page: Page, site: str) -> None:
+    open_on(page, PHONE, f"{site}/?story=brass-key&at=2.1&who=Ines")
+    say(page, "Where is the key?")
+    expect(replies(page)).to_have_count(1)
+    for size in (PHONE, (768, 1024), (1280, 800)):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        composer = box(page.locator(".composer"))
+        assert abs(composer["y"] + composer["height"] - size[1]) < 1
+        assert page.evaluate("document.documentElement.scrollHeight") == size[1]
+
+
+def test_a_deleted_message_is_named_on_one_line_and_the_last_one_is_seen(page: Page, site: str) -> None:
+    open_on(page, PHONE, f"{site}/?story=brass-key&at=2.1&who=Ines")
+    long = "Where is the key that hung upon the hook in the lamp room before the fog came in? " * 3
+    for number, text in enumerate(["Where is the key?", "And the hook?", "And the fog?", long], 1):
+        say(page, text)
+        expect(replies(page)).to_have_count(number)
+    page.locator(".by-user").last.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    notice = page.locator("[data-deleted]")
+    expect(notice).to_contain_text("Deleted: Where is the key that hung")
+    assert box(notice)["height"] < 80
+    last = page.locator("[data-message] .bubble").last
+    assert box(last)["y"] + box(last)["height"] <= box(page.locator(".composer"))["y"]

@@ -5,6 +5,7 @@ Runs where Open WebUI is installed and `UNDERSTUDY_OPEN_WEBUI` names its command
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,6 @@ from clients.open_webui import OpenWebUIPage
 from clients.recorder import Recorder
 from understudy.formats import read
 
-STORY = "(A Clean Bill)"
-
 
 @pytest.fixture(scope="module")
 def models(open_webui: OpenWebUIPage) -> list[str]:
@@ -24,7 +23,7 @@ def models(open_webui: OpenWebUIPage) -> list[str]:
 
 def of(models: list[str], who: str) -> str:
     """A character at a moment in the midst of the story."""
-    return next(name for name in models if name.startswith(f"{who}, part"))
+    return next(name for name in models if re.fullmatch(rf"{who}, [\d.]+", name))
 
 
 @pytest.fixture
@@ -34,8 +33,9 @@ def chat(open_webui: OpenWebUIPage, models: list[str]) -> OpenWebUIPage:
 
 
 def test_it_lists_characters_at_moments_in_words(models: list[str]) -> None:
-    assert f"Zita Karst, at the end {STORY}" in models
-    assert len([name for name in models if name.startswith("Zita Karst, ")]) > 2
+    assert "Zita Karst, end" in models
+    assert any(name.startswith("Zita Karst, start (") for name in models)
+    assert of(models, "Zita Karst")
 
 
 def test_a_message_is_answered_though_tools_come_with_it(chat: OpenWebUIPage, recorder: Recorder) -> None:
@@ -67,8 +67,9 @@ def test_another_try_says_something_else(chat: OpenWebUIPage) -> None:
     assert len({first, chat.regenerate(), chat.regenerate()}) > 1
 
 
-def test_a_reply_is_gone_on_with(chat: OpenWebUIPage) -> None:
-    first = chat.say("What do you think of Pia?")
+@pytest.mark.parametrize("message", ["What do you think of Pia?", "What do you do here?"])
+def test_a_reply_is_gone_on_with(chat: OpenWebUIPage, message: str) -> None:
+    first = chat.say(message)
     more = chat.go_on()
     assert more.startswith(first)
     assert len(more) > len(first)
@@ -86,6 +87,11 @@ def test_the_system_prompt_tells_of_the_user(chat: OpenWebUIPage) -> None:
     own = chat.say("Who are you?")
     assert "baker" not in own
     assert "Rex" not in own
+
+
+def test_the_system_prompt_tells_of_the_scene(chat: OpenWebUIPage) -> None:
+    chat.system_prompt("Scenario: the smoke room, at night.")
+    assert chat.say("Where are we?") == "The smoke room."
 
 
 def test_several_models_answer_each_for_themselves_and_the_export_is_read(

@@ -100,8 +100,9 @@ def test_another_try_says_something_else(chat: SillyTavernPage) -> None:
     assert chat.regenerate()
 
 
-def test_a_reply_is_gone_on_with(chat: SillyTavernPage) -> None:
-    first = chat.say("What do you think of Pia?")
+@pytest.mark.parametrize("message", ["What do you think of Pia?", "What do you do here?"])
+def test_a_reply_is_gone_on_with(chat: SillyTavernPage, message: str) -> None:
+    first = chat.say(message)
     more = chat.go_on()
     assert more.startswith(first)
     assert len(more) > len(first)
@@ -131,6 +132,7 @@ def test_the_author_s_note_is_taken(chat: SillyTavernPage, recorder: Recorder) -
     chat.authors_note("[It is night. Rain beats on the shutters of the smoke room.]")
     assert chat.say("What is your name?") == "My name is Zita Karst."
     assert any("Rain beats" in message["content"] for message in recorder.chats()[-1].body["messages"])
+    assert "the smoke room" in chat.say("Where are we?")
     chat.authors_note("")
 
 

@@ -5,6 +5,7 @@
     'Are you my friend?'           the tie, said to their face          'Yes. You are my friend.'
     'Have you got any sisters?'    the ties of that kind                'Yes. Nan is my sister.'
     'What is your name?'           the name the one faced knows         'Aurel Benedek.'
+    'Where are we?'                the place that the setting names     'The wharf at dawn.'
     'What did I just say?'         the turn that is asked for           'You said: "It is late."'
 
 A question is recognised by its form, so this is for English. People are called what the character itself calls them
@@ -29,7 +30,7 @@ from understudy.story.persona import Other, Persona, Told
 from understudy.story.storyfile.name_finder import TITLES
 from understudy.story.types import Relation
 from understudy.story.wording import tie_sentence
-from understudy.text import fold, sentences
+from understudy.text import find_name, fold, sentences
 
 __all__ = [
     "KNOWS",
@@ -67,6 +68,18 @@ SEX = re.compile(  # but 'I am a man of my word'
     rf"(?:\A|(?<=[.!?] ))(?:Just a|As a|A) {PERSON}(?:[,.!]| is\b)|"
     r"\b(?:I am|I['’]m|my) (?:fe)?male\b"
 )
+PLACE = re.compile(
+    r"\b(?i:in|at|on|by|near|aboard|inside|outside|under|below|beneath|behind|beside) "
+    r"(?:(?i:the|an?|my|your|his|her|our|their|this) |(?=[A-Z]))"
+    r"(?!(?:\w+ )?(?:morning|afternoon|evening|night|day|dawn|dusk|hours|moment|end|beginning|time|way)\b|"
+    r"\w+(?:th|st|nd|rd) of\b)(?:(?! (?:and|while|when|as|before|after) )[^,.;:!?()—–])+"
+)
+NAMED_PLACE = re.compile(r"(?:(?i:the|an?) [^,.;:!?()—–]+|[A-Z][\w'’]*(?: [\w'’]+){0,3}(?=,| [-–—]))")
+STATES = re.compile(r"\b(?:am|is|are|was|were|has|have|had|will|would|can|could|'re|'m)\b")
+STAYS = re.compile(
+    r"\b(?:am|are|is|was|were|be|been|sit|sat|stand|stood|wait|meet|met|live|stay|work|walk|talk|sleep|hide|gather)"
+    r"(?:s|ing|ting|ed)?(?: [\w'’]+){0,4}?$"
+)
 KNOWS = re.compile(r"\b(?:know|knew|known|met)\b|知|认识", re.IGNORECASE)
 FAMILIARITY = re.compile(r"\bfamiliar with\b", re.IGNORECASE)
 
@@ -98,7 +111,7 @@ def direct_answers(
         *told_answers(situation, message, earlier),
         *_names(situation, message, earlier),
     ]
-    answers += _attributes(situation.persona, message)
+    answers += [*_place(situation, message), *_attributes(situation.persona, message)]
     answers += [*_kin(situation, message), *_ties(situation, message)]
     return list({draft.text: draft for draft in answers}.values())
 
@@ -168,6 +181,40 @@ def _names(situation: Situation, message: str, earlier: Sequence[str]) -> Iterat
         if titles and _asks("who", message):
             sentence = f"{name}, {titles[0].rstrip('.')}."
             yield Draft(sentence, "profile", evidence=(Evidence("profile", sentence),))
+
+
+def _place(situation: Situation, message: str) -> Iterator[Draft]:
+    """What the setting tells of the place; what was told of it last counts."""
+    if not _asks("place.asked", message):
+        return
+    people = [name for other in KnownPeople.of(situation).people for name in (other.name, *other.aliases)]
+    people += [situation.persona.name, *situation.persona.name.split()[:1]]
+    for line in reversed(situation.setting.splitlines()):
+        for sentence in sentences(line):
+            if place := _place_of(sentence, people):
+                yield Draft(f"{_capital(place.strip(' .!'))}.", "profile", evidence=(Evidence("memory", sentence),))
+                return
+
+
+def _place_of(sentence: str, people: Sequence[str]) -> str:
+    """'The smoke room' of 'The smoke room, at night.'; 'in the smoke room' of 'Tom and Zita sit in the smoke room.'"""
+    place = PLACE.search(sentence)
+    if place and not _names_somebody(place[0], people):
+        if _asks("place.hour", sentence):
+            return sentence
+        before = sentence[: place.start()].rstrip()
+        if not before or STAYS.search(before):
+            return place[0]
+    named = NAMED_PLACE.match(sentence)
+    if named is None or _asks("place.hour", sentence) or STATES.search(sentence):
+        return ""
+    return "" if named[0].isupper() or _names_somebody(named[0], people) else named[0]
+
+
+def _names_somebody(text: str, people: Sequence[str]) -> bool:
+    """'At the Prior', and not 'in the Prior's lodging'."""
+    name = find_name(text, people)
+    return name is not None and not text[name.end() :].startswith(("'s ", "’s "))
 
 
 def _turns(message: str, earlier: Sequence[str], said: Sequence[str]) -> Iterator[Draft]:

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import dropwhile
 from pathlib import Path
 
 from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
@@ -23,7 +24,8 @@ from understudy.agents.passages import plain_line
 from understudy.agents.profile_replies import plainly
 from understudy.agents.prompting import BUDGET, Prompt, build_prompt, introduced_name
 from understudy.agents.recall import Recall
-from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, join_names, split_begun
+from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, is_mid_sentence, join_names, split_begun
+from understudy.agents.word_tokens import roots
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards import fill_macros, keys_named
 from understudy.language.backends import Backend, Completion
@@ -43,6 +45,7 @@ from understudy.story.dialogue import (
     Turn,
     Usage,
 )
+from understudy.text import sentences
 
 __all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
 
@@ -179,26 +182,36 @@ class WriterAgent:
         sampling: Sampling = DEFAULT_SAMPLING,
         cancellation: Cancellation | None = None,
     ) -> tuple[list[Draft], Usage]:
-        """`sampling.n` drafts of one prompt, those that are blank or said twice left out."""
+        """`sampling.n` drafts of one prompt, those that are blank or said twice left out.
+
+        A small model often ends where a whole sentence has been said: it is then asked as if nothing had been, and what
+        says that sentence again is taken for want of anything else.
+        """
         prompt = self.prompt(situation, history, sampling)
-        settings = self._settings(situation, prompt, sampling)
+        completions = self._complete(prompt, self._settings(situation, prompt, sampling), cancellation)
+        before, begun = split_begun(situation.persona, history)
+        is_whole = begun != "" and not is_mid_sentence(begun)
+        if is_whole and not any(each.text.strip() for each in completions):
+            prompt = self._prompt(situation, before, sampling)
+            completions += self._complete(prompt, self._settings(situation, prompt, sampling), cancellation)
         cleaner, evidence = (
             _cleaner(situation, history),
             tuple(_evidence(situation, history, prompt, self.backend.name)),
         )
         message, said = last_heard(situation.persona, history), said_sentences(situation.persona, history)
-        drafts, usage = dict[str, Draft](), Usage()
-        for completion in self._complete(prompt, settings, cancellation):
+        drafts, again, usage = dict[str, Draft](), dict[str, Draft](), Usage()
+        for completion in completions:
             usage += completion.usage
             text = cleaner.clean(completion.text, completion.finish_reason)
             if self.style == "compact":  # it has learnt stage directions from scripts, and means nothing by them
                 text = plain_line(text)
                 if tells_unasked(situation.persona, message, text) or repeats(text, said):
                     continue
+            more = _without_repetition(text, begun) if is_whole else text
             if text:
-                log_probs = _log_probs(completion, text)
-                drafts.setdefault(text, Draft(text, "writer", evidence=evidence, log_probs=log_probs))
-        return list(drafts.values()), usage
+                draft = Draft(more or text, "writer", evidence=evidence, log_probs=_log_probs(completion, more or text))
+                (drafts if more else again).setdefault(draft.text, draft)
+        return list((drafts or again).values()), usage
 
     def _complete(self, prompt: Prompt, settings: Sampling, cancellation: Cancellation | None) -> list[Completion]:
         return self.backend.complete(prompt.messages, settings, cancellation) or [Completion("")]
@@ -257,6 +270,12 @@ def _resumed(prompt: Prompt, begun: str, avoid: Sequence[str]) -> Prompt:
     directions += [GO_ON] if begun else []
     asked = replace(last, content="\n".join((last.content, *directions)))
     return replace(prompt, messages=(*before, asked, *([ChatMessage("assistant", begun.rstrip())] if begun else ())))
+
+
+def _without_repetition(text: str, begun: str) -> str:
+    """A text without the sentences at its beginning that have most of their words from what was said."""
+    said = roots(begun)
+    return " ".join(dropwhile(lambda part: 2 * len(roots(part) & said) > len(roots(part)), sentences(text)))
 
 
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:

@@ -240,6 +240,7 @@ READER_MAY = frozenset(
         ("POST", _CHAT + "/turns"),
         ("POST", _CHAT + "/stop"),
         ("DELETE", _MESSAGE),
+        ("POST", _MESSAGE + "/restore"),
         ("POST", _MESSAGE + "/retry"),
         ("POST", _MESSAGE + "/continue"),
         ("POST", _MESSAGE + "/edit"),

@@ -82,6 +82,7 @@ def migrations(database: Database) -> Sequence[Migration]:
         ("novels", NOVELS),
         ("several processes", SEVERAL_PROCESSES),
         ("sampling, turns and restoring", SAMPLING_TURNS_AND_RESTORING),
+        ("removed messages", REMOVED_MESSAGES),
     )
 
 
@@ -211,4 +212,10 @@ SAMPLING_TURNS_AND_RESTORING = (
     "ALTER TABLE chats ADD COLUMN deleted TEXT",
     "ALTER TABLE chats ADD COLUMN told TEXT",
     "ALTER TABLE messages ADD COLUMN addressed TEXT",
+)
+
+# What was deleted last of a chat, a JSON object, until it cannot be put back any more.
+REMOVED_MESSAGES = (
+    """CREATE TABLE removed_messages (
+        chat TEXT PRIMARY KEY REFERENCES chats (id) ON DELETE CASCADE, deleted TEXT NOT NULL, content TEXT NOT NULL)""",
 )

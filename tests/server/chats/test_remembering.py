@@ -133,12 +133,26 @@ def test_what_is_deleted_was_not_told(visit: Visit) -> None:
     message = visit.ask("GET", f"/api/chats/{chat}").json()["messages"][2]["id"]
     visit.ask("DELETE", f"/api/chats/{chat}/messages/{message}")
     assert visit.texts(chat) == ["I work at the harbour"]
+    visit.ask("POST", f"/api/chats/{chat}/messages/{message}/restore")
+    assert visit.texts(chat) == ["I work at the harbour", "I have two dogs"]
+    visit.ask("DELETE", f"/api/chats/{chat}/messages/{message}")
     visit.ask("DELETE", f"/api/chats/{chat}")
     later = visit.begin()
     assert visit.texts(later) == []
     assert b"harbour" not in (visit.folder / MEMORY_FILE).read_bytes()
     visit.ask("POST", f"/api/chats/{chat}/restore")
     assert visit.texts(chat) == visit.texts(later) == ["I work at the harbour"]
+
+
+def test_what_was_forgotten_before_a_message_was_deleted_stays_forgotten(visit: Visit) -> None:
+    chat = visit.begin()
+    visit.say(chat, "I work at the harbour.")
+    visit.say(chat, "I have two dogs.")
+    message = visit.ask("GET", f"/api/chats/{chat}").json()["messages"][2]["id"]
+    visit.ask("DELETE", f"/api/chats/{chat}/messages/{message}")
+    visit.memory(chat, "DELETE")
+    visit.ask("POST", f"/api/chats/{chat}/messages/{message}/restore")
+    assert visit.texts(chat) == ["I have two dogs"]
 
 
 def test_what_cannot_be_is_refused(visit: Visit) -> None:

@@ -91,6 +91,14 @@ class ChatIsATree(RuleBasedStateMachine):
 
     @precondition(lambda self: self.tree)
     @rule(index=st.integers(0, 50))
+    def remove_and_put_back(self, index: int) -> None:
+        wanted, tip = self.pick(index), self.tip
+        within(self.db, lambda db: store.remove(db, self.chat, wanted))
+        within(self.db, lambda db: store.put_back(db, self.chat, wanted))
+        assert self.tip == tip
+
+    @precondition(lambda self: self.tree)
+    @rule(index=st.integers(0, 50))
     def choose(self, index: int) -> None:
         wanted = self.pick(index)
         within(self.db, lambda db: store.show_branch(db, self.chat, wanted))
@@ -230,6 +238,41 @@ def test_what_was_deleted_long_ago_is_gone(db: Database) -> None:
         within(db, lambda db: store.restore(db, old))
     assert within(db, lambda db: store.restore(db, new)) == "[1]"
     assert store.get_chat(db, new).title == "Hello."
+
+
+def test_the_message_that_was_deleted_last_comes_back_with_what_followed_it(db: Database) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1").id
+    first = store.append(db, chat, None, said("Hello."))
+    reply = store.append(db, chat, first.id, said("Good day.", is_reply=True))
+    last = store.append(db, chat, reply.id, said("It rains."))
+    within(db, lambda db: store.remove(db, chat, last.id))
+    within(db, lambda db: store.remove(db, chat, reply.id, "[1]"))
+    with pytest.raises(Refused, match="cannot be brought back"):
+        within(db, lambda db: store.put_back(db, chat, last.id))
+    store.append(db, chat, first.id, said("Good night.", is_reply=True))
+    assert within(db, lambda db: store.put_back(db, chat, reply.id)) == "[1]"
+    assert store.path(db, store.get_chat(db, chat).tip) == [first, reply]
+    with pytest.raises(Refused, match="cannot be brought back"):
+        within(db, lambda db: store.put_back(db, chat, reply.id))
+
+
+def test_what_a_deleted_message_followed_must_still_be_there(db: Database) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1").id
+    reply = store.append(db, chat, None, said("Good day.", is_reply=True))
+    answer = store.append(db, chat, reply.id, said("It rains."))
+    within(db, lambda db: store.remove(db, chat, answer.id))
+    within(db, lambda db: store.truncate(db, chat, reply.id, ""))
+    with pytest.raises(Refused, match="no such message"):
+        within(db, lambda db: store.put_back(db, chat, answer.id))
+
+
+def test_a_message_that_was_deleted_long_ago_is_gone(db: Database) -> None:
+    chat = store.create(db, "brass-key", ["Ines Vale"], None, "1.1").id
+    message = store.append(db, chat, None, said("Hello."))
+    within(db, lambda db: store.remove(db, chat, message.id))
+    within(db, lambda db: store.purge(db, -60))
+    with pytest.raises(Refused, match="cannot be brought back"):
+        within(db, lambda db: store.put_back(db, chat, message.id))
 
 
 def test_what_is_not_there_is_refused(db: Database) -> None:

@@ -155,6 +155,19 @@ def test_a_deleted_chat_can_be_brought_back(ask: Ask) -> None:
     assert ask("GET", "/api/chats", params={"deleted": "true"}).json()["chats"] == []
 
 
+def test_a_deleted_message_can_be_brought_back(ask: Ask) -> None:
+    chat = begin(ask)
+    for text in ("Where is the key?", "And the hook?"):
+        said(ask, chat, text)
+    before = texts(ask, chat)
+    message = f"/api/chats/{chat}/messages/{ask('GET', f'/api/chats/{chat}').json()['messages'][1]['id']}"
+    assert ask("DELETE", message).status_code == 200
+    assert texts(ask, chat) == before[:1]
+    assert ask("POST", f"{message}/restore").status_code == 200
+    assert texts(ask, chat) == before
+    assert ask("POST", f"{message}/restore").status_code == 404
+
+
 def test_chats_that_begin_alike_are_told_apart_by_what_was_said_last(ask: Ask) -> None:
     for follow_up in ("And the hook?", "And the rain?"):
         chat = begin(ask)

@@ -41,6 +41,24 @@ def test_each_gets_the_form_it_wants(make_context: MakeContext, what: str, form:
     assert answered(make_context, task(what, form), response_format={"type": "json_object"}) == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("What do you think of the lamp?", "What do you think of the lamp?"),
+        (
+            "Tell me of the night on which the fog came in and took the boat away.",
+            "Tell me of the night on which the fog…",
+        ),
+        ("x" * 90, "x" * 39 + "…"),
+        ("Good evening.", ""),
+    ],
+)
+def test_a_title_is_cut_between_words(make_context: MakeContext, said: str, title: str) -> None:
+    chat = f"### Chat History:\n<chat_history>\nUSER: {said}\n</chat_history>"
+    expected = f"Ines Vale: {title}" if title else "Ines Vale"
+    assert answered(make_context, task("A title.", '{"title": "..."}', chat)) == {"title": expected}
+
+
 def test_next_questions_are_about_whom_the_character_knows_by_then(make_context: MakeContext) -> None:
     (questions,) = answered(make_context, task("What next?", '{ "follow_ups": ["One?", "Two?"] }')).values()
     assert 1 <= len(questions) <= 3 and all(question.endswith("?") for question in questions)

@@ -117,12 +117,12 @@ class ChatMemory:
 
     async def take_back(self, chat_id: str, path: Sequence[Message] = ()) -> None:
         """Forget what was told from the last message of a path on; of an empty path, in the whole chat."""
-        before = sum(not message.is_reply for message in path[:-1])
-        await asyncio.to_thread(self._memory.take_back, chat_id, before + 1 if path else 0)
+        await asyncio.to_thread(self._memory.take_back, chat_id, _first_turn(path))
 
-    async def told_in(self, chat_id: str) -> str:
-        """Everything that was told in a chat, as JSON for `bring_back`."""
-        return msgspec.json.encode(await asyncio.to_thread(self._memory.tellings, chat=chat_id)).decode()
+    async def told_in(self, chat_id: str, path: Sequence[Message] = ()) -> str:
+        """What `take_back` would forget, as JSON for `bring_back`."""
+        tellings = await asyncio.to_thread(self._memory.tellings, chat=chat_id)
+        return msgspec.json.encode([telling for telling in tellings if telling.turn >= _first_turn(path)]).decode()
 
     async def bring_back(self, told: str) -> None:
         if tellings := msgspec.json.decode(told, type=list[Telling]):
@@ -177,6 +177,11 @@ class ChatMemory:
                 told = remembered.tellings(situation)
                 sentences += (_sentence(telling, names.get(name, name), story, chat) for telling in told)
         return MemoryDocument(chat.remember, sentences, self._memory.can_undo)
+
+
+def _first_turn(path: Sequence[Message]) -> int:
+    """The number of the user's turn from which a branch begins with the last message of a path."""
+    return 1 + sum(not message.is_reply for message in path[:-1]) if path else 0
 
 
 def _sentence(telling: Telling, character: str, story: Story, chat: Chat) -> RememberedSentence:

@@ -133,6 +133,10 @@ async def remove_message(call: Call) -> ChatDocument:
     return await call.context.chats.remove_message(call.path("chat"), _message_id(call))
 
 
+async def restore_message(call: Call) -> ChatDocument:
+    return await call.context.chats.restore_message(call.path("chat"), _message_id(call))
+
+
 async def branch(call: Call) -> ChatDocument:
     return await call.context.chats.branch(call.path("chat"), _message_id(call))
 
@@ -225,6 +229,9 @@ OPERATIONS = (
     Operation("POST", MESSAGE + "/edit", edit, "Say something else in a message's place: a new branch", media=EVENTS,
               body=EditedMessage, refuses=(404,), tag="chats"),
     Operation("DELETE", MESSAGE, remove_message, "Delete a message and what followed it", ChatDocument, refuses=(404,),
+              tag="chats"),
+    Operation("POST", MESSAGE + "/restore", restore_message,
+              "Bring back the message that was deleted last, with what followed it", ChatDocument, refuses=(404,),
               tag="chats"),
     Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
               tag="chats"),

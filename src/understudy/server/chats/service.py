@@ -273,20 +273,34 @@ class ChatService:
         return await self.get(chat_id)
 
     async def remove_message(self, chat_id: str, message_id: int) -> ChatDocument:
+        """Delete a message with what followed it, and take back what was told there; both can be restored."""
         async with self._exclusive(chat_id):
 
-            def remove(db: Database) -> tuple[dict[int, str], list[Message]]:
+            def read(db: Database) -> list[Message]:
                 shown = store.path(db, store.get_chat(db, chat_id).tip)
                 path = store.path(db, message_id)
-                store.remove(db, chat_id, message_id)
-                return store.texts(db, chat_id), path if path == shown[: len(path)] else []
+                return path if path == shown[: len(path)] else []
 
-            remaining, taken_back = await self._database.run(remove)
+            taken_back = await self._database.read(read)
+            told = await self._memory.told_in(chat_id, taken_back) if taken_back else "[]"
+
+            def remove(db: Database) -> dict[int, str]:
+                store.purge(db, RESTORE_S)
+                store.remove(db, chat_id, message_id, told)
+                return store.texts(db, chat_id)
+
+            remaining = await self._database.run(remove)
             if taken_back:
                 await self._memory.take_back(chat_id, taken_back)
         for stream in self._streams_of(chat_id):
             if not remaining.keys() >= stream.streamed:
                 stream.stop()
+        return await self.get(chat_id)
+
+    async def restore_message(self, chat_id: str, message_id: int) -> ChatDocument:
+        async with self._exclusive(chat_id):
+            told = await self._database.run(lambda db: store.put_back(db, chat_id, message_id))
+            await self._memory.bring_back(told)
         return await self.get(chat_id)
 
     async def branch(self, chat_id: str, message_id: int) -> ChatDocument:

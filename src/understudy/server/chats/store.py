@@ -25,8 +25,8 @@ from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 __all__ = [
     "Chat", "Message", "append",
     "as_of", "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
-    "open_with", "path", "purge", "remove", "reserve_ids", "restore", "rewrite", "set_unanswered", "show_branch",
-    "texts", "title_from", "truncate", "update",
+    "open_with", "path", "purge", "put_back", "remove", "reserve_ids", "restore", "rewrite", "set_unanswered",
+    "show_branch", "texts", "title_from", "truncate", "update",
 ]  # fmt: skip
 
 MAX_TITLE = 60
@@ -85,6 +85,15 @@ class Message:
     persona: OwnPersona | None = None
     addressed: tuple[str, ...] | None = None
     """Who was asked to answer; None for whoever it calls, else the next in turn."""
+
+
+class RemovedMessages(msgspec.Struct):
+    """A message that was deleted and those after it, as rows of the table; the tip of the chat then."""
+
+    id: int
+    tip: int | None
+    rows: list[list[Any]]
+    told: str
 
 
 def create(
@@ -157,7 +166,8 @@ def restore(db: Database, chat_id: str) -> str:
 
 def purge(db: Database, older_than_s: float) -> None:
     """Remove what was deleted so long ago that it cannot be restored any more."""
-    db.rows("DELETE FROM chats WHERE deleted < ?", (_now(-older_than_s),))
+    for table in ("chats", "removed_messages"):
+        db.rows(f"DELETE FROM {table} WHERE deleted < ?", (_now(-older_than_s),))
 
 
 def append(db: Database, chat_id: str, parent: int | None, message: Message, reserved: int | None = None) -> Message:
@@ -253,7 +263,7 @@ def truncate(db: Database, chat_id: str, message_id: int, seen: str) -> Chat:
     if any(not is_reply for child, is_reply in subtree if child != message_id):
         return get_chat(db, chat_id)
     if not seen:
-        return remove(db, chat_id, message_id)
+        return _cut(db, message)
     below = "DELETE FROM messages WHERE id IN (SELECT id FROM below)"
     db.rows(f"{SUBTREE} {below} AND id <> ?", (message_id, message_id))
     if len(seen) < len(message.text):
@@ -261,15 +271,46 @@ def truncate(db: Database, chat_id: str, message_id: int, seen: str) -> Chat:
     return update(db, chat_id, tip=message_id)
 
 
-def remove(db: Database, chat_id: str, message_id: int) -> Chat:
-    """Delete a message and everything after it. If it was shown, the newest branch beside it is shown instead."""
-    message, chat = get_message(db, chat_id, message_id), get_chat(db, chat_id)
-    is_shown = any(shown.id == message_id for shown in path(db, chat.tip))
-    db.rows(f"{SUBTREE} DELETE FROM messages WHERE id IN (SELECT id FROM below)", (message_id,))
+def remove(db: Database, chat_id: str, message_id: int, told: str = "[]") -> Chat:
+    """Delete a message and everything after it. If it was shown, the newest branch beside it is shown instead.
+
+    The last one that was deleted can be put back until `purge`; `told` comes back with it.
+    """
+    message, tip = get_message(db, chat_id, message_id), get_chat(db, chat_id).tip
+    rows = db.rows(f"{SUBTREE} SELECT {MESSAGE_COLUMNS} FROM messages JOIN below USING (id)", (message_id,))
+    content = msgspec.json.encode(RemovedMessages(message_id, tip, [list(row) for row in rows], told)).decode()
+    db.rows("DELETE FROM removed_messages WHERE chat = ?", (chat_id,))
+    db.rows("INSERT INTO removed_messages (chat, deleted, content) VALUES (?, ?, ?)", (chat_id, _now(), content))
+    return _cut(db, message)
+
+
+def put_back(db: Database, chat_id: str, message_id: int) -> str:
+    """Undo the last deletion of a message, and show what was shown before it; returns what it was deleted with."""
+    chat, rows = get_chat(db, chat_id), db.rows("SELECT content FROM removed_messages WHERE chat = ?", (chat_id,))
+    removed = msgspec.json.decode(rows[0][0], type=RemovedMessages) if rows else None
+    if removed is None or removed.id != message_id:
+        problem = "this message cannot be brought back: only the one that was deleted last can, and for a day"
+        raise Refused(problem, 404)
+    parents = {number: parent for number, _, parent, *_ in removed.rows}
+    if (parent := parents[message_id]) is not None:
+        get_message(db, chat_id, parent)
+    placeholders = ", ".join("?" * len(removed.rows[0]))
+    for row in removed.rows:
+        db.rows(f"INSERT INTO messages ({MESSAGE_COLUMNS}) VALUES ({placeholders})", tuple(row))
+    db.rows("DELETE FROM removed_messages WHERE chat = ?", (chat_id,))
+    shown = removed.tip if removed.tip in parents else chat.tip
+    update(db, chat_id, tip=None if shown is None else _newest_leaf(db, shown))
+    return removed.told
+
+
+def _cut(db: Database, message: Message) -> Chat:
+    chat = get_chat(db, message.chat)
+    is_shown = any(shown.id == message.id for shown in path(db, chat.tip))
+    db.rows(f"{SUBTREE} DELETE FROM messages WHERE id IN (SELECT id FROM below)", (message.id,))
     if not is_shown:
-        return update(db, chat_id)
-    siblings = children(db, chat_id).get(message.parent)
-    return update(db, chat_id, tip=_newest_leaf(db, siblings[-1]) if siblings else message.parent)
+        return update(db, chat.id)
+    siblings = children(db, chat.id).get(message.parent)
+    return update(db, chat.id, tip=_newest_leaf(db, siblings[-1]) if siblings else message.parent)
 
 
 def set_unanswered(db: Database, chat_id: str, message_id: int, unanswered: bool) -> None:
@@ -323,10 +364,10 @@ def _newest_leaf(db: Database, message_id: int) -> int:
         message_id = child
 
 
-def title_from(text: str) -> str:
-    """The first words of a message, without the marks of Markdown."""
+def title_from(text: str, most: int = MAX_TITLE) -> str:
+    """The first words of a message, without the marks of Markdown; at `most` so many characters."""
     line = " ".join(MARKS.sub("", text).split()) or " ".join(text.split())
-    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rsplit(" ", 1)[0] + "…"
+    return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _chat(row: Sequence[Any]) -> Chat:

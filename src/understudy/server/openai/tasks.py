@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from understudy.server.chats.store import title_from
 from understudy.server.story_registry import ServedCharacter
 from understudy.story.dialogue import Evidence, Reply
 
@@ -28,7 +29,7 @@ SAID = re.compile(r"^(?P<role>USER|ASSISTANT):[ \t]*(?P<text>.*)$", re.MULTILINE
 GREETING = re.compile(
     r"^(?:good (?:morning|day|afternoon|evening|night)|hello|hi|hey|greetings)\b[^.!?,]{0,40}[.!?,]\s*", re.IGNORECASE
 )
-TITLE_WORDS, TITLE_LETTERS = 6, 40
+TITLE_LETTERS = 40
 FOLLOW_UPS = 3
 ANSWERED = Evidence("notice", "asked by the program, not by its user: answered without a model")
 
@@ -68,8 +69,8 @@ def _title(said: Sequence[str], character: ServedCharacter) -> str:
     first = GREETING.sub("", said[0]) if said else ""
     name = character.shown_name
     first = re.sub(rf"^(?:{re.escape(name)}|{re.escape(name.split()[0])})\b[\s,.!]*", "", first, flags=re.IGNORECASE)
-    words = " ".join(first.split()[:TITLE_WORDS])[:TITLE_LETTERS].rstrip(" ,;:")
-    return f"{name}: {words}" if words else name
+    title = title_from(first, TITLE_LETTERS)
+    return f"{name}: {title}" if title else name
 
 
 def _follow_ups(said: Sequence[str], character: ServedCharacter) -> list[str]:

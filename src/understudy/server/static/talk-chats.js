@@ -30,9 +30,20 @@ export async function deleteChat(chat, title) {
 export function offerUndo(notice) {
   const deleted = JSON.parse(sessionStorage.getItem(DELETED) ?? "null");
   sessionStorage.removeItem(DELETED);
-  if (!deleted) return;
-  notice.querySelector("[data-deleted-title]").textContent = deleted.title;
-  notice.querySelector("[data-restore]").dataset.restore = deleted.chat;
+  if (deleted) offer(notice, deleted.title, deleted.chat);
+}
+
+/** Delete a message after a question, and offer to undo it. @returns {Promise<boolean>} */
+export async function deleteMessage(notice, chat, message, text) {
+  if ((await asked({ title: "Delete this message and what followed it?", yes: "Delete" })) === null) return false;
+  await ask("DELETE", at`/api/chats/${chat}/messages/${message}`);
+  offer(notice, text, chat, message);
+  return true;
+}
+
+function offer(notice, what, chat, message = "") {
+  notice.querySelector("[data-deleted-title]").textContent = what;
+  Object.assign(notice.querySelector("[data-restore]").dataset, { restore: chat, message });
   notice.hidden = false;
 }
 

@@ -2,7 +2,7 @@
 
 import { ask, at, showProblem } from "/static/api.js";
 import { asked, askedForOwn, askedForSettings } from "/static/talk-asking.js";
-import { askedForTitle, deleteChat, offerUndo, restoreChat } from "/static/talk-chats.js";
+import { askedForTitle, deleteChat, deleteMessage, offerUndo, restoreChat } from "/static/talk-chats.js";
 import { changeMemory, switchMemory } from "/static/talk-memory.js";
 import { moved } from "/static/talk-moving.js";
 import {
@@ -13,13 +13,14 @@ import { openWhy } from "/static/talk-why.js";
 
 const stop = root.querySelector("[data-stop]");
 const difference = root.querySelector("[data-difference]");
+const deleted = root.querySelector("[data-deleted]"); // with the undo
 
 /** Ask for a reply and tell it as it comes; `begun` is one that goes on. */
 async function told(path, body, begun = "") {
   now.telling = new Telling(root.querySelector("[data-part=transcript]"), state, begun);
   send.hidden = true;
   stop.hidden = false;
-  difference.hidden = true;
+  difference.hidden = deleted.hidden = true;
   try {
     await now.telling.follow(path(), body);
   } finally {
@@ -107,11 +108,11 @@ const acts = {
     say.focus();
     await told(() => `${address()}/messages/${message}/edit`, { text: wanted });
   },
-  async delete(message) {
-    if ((await asked({ title: "Delete this message and what followed it?", yes: "Delete" })) === null) return;
-    await ask("DELETE", `${address()}/messages/${message}`);
+  async delete(message, item) {
+    if (!(await deleteMessage(deleted, state.chat, message, item.querySelector("[data-text]").dataset.text))) return;
     await draw();
     changed();
+    toTheEnd();
     say.focus();
   },
   async branch(message) {
@@ -131,6 +132,16 @@ const chatActs = {
     location.assign(`/?story=${encodeURIComponent(state.story)}&at=${encodeURIComponent(state.at)}`);
   },
 };
+
+/** Bring back what was deleted: the chat, which is opened then, or a message of this one. */
+async function undo({ restore, message }) {
+  if (!message) return restoreChat(restore);
+  await ask("POST", `${address()}/messages/${message}/restore`);
+  deleted.hidden = true;
+  await draw();
+  changed();
+  say.focus();
+}
 
 /** Have what writes write differently; kept with the chat, which begins now if it has not. */
 async function setSampling() {
@@ -212,7 +223,7 @@ root.addEventListener("click", (event) => {
   else if (button.dataset.greeting) attempt(() => greeted(Number(button.dataset.greeting)));
   else if (button.matches("[data-turn]")) nextTurn();
   else if (button.matches("[data-settings-open]")) attempt(setSampling);
-  else if (button.dataset.restore) attempt(() => restoreChat(button.dataset.restore));
+  else if (button.dataset.restore) attempt(() => undo(button.dataset));
   else if (button.dataset.panel) panel(button);
 });
 
@@ -251,7 +262,7 @@ function panel(button) {
   }
 }
 
-offerUndo(root.querySelector("[data-deleted]"));
+offerUndo(deleted);
 say.disabled = send.disabled = !state.chosen.length;
 if (root.querySelector("[data-message]")) toTheEnd();
 if (matchMedia("(min-width: 62rem)").matches) say.focus({ preventScroll: true });
