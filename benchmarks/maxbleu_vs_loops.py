@@ -45,7 +45,7 @@ def utterances(data: Path) -> list[str]:
 
 def ours(lines: list[str], samples: list[str]) -> list[float]:
     said = Samples({"somebody": samples})
-    values: list[float] = maxbleu(said, "somebody", ORDER).values(said.tokenize(lines)).tolist()
+    values: list[float] = maxbleu(said, "somebody").values(said.tokenize(lines)).tolist()
     return values
 
 

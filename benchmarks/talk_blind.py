@@ -33,7 +33,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.judged_agents import MissingAnswers
+from understudy.bench.answers import MissingAnswers
 from understudy.bench.talk import ask
 from understudy.cli.options import load_reply_agent, with_rules
 from understudy.errors import AgentError, MissingAnswer

@@ -20,8 +20,7 @@ import numpy as np
 from understudy.formats import read
 from understudy.metrics import Samples, interval
 from understudy.metrics.contradiction import contradiction
-from understudy.metrics.knowing import find_anachronisms
-from understudy.metrics.passages import LaterPassages, PassageIndex
+from understudy.metrics.knowing import LaterPassages, PassageIndex, find_anachronisms
 from understudy.story.chronology import Chronology
 from understudy.story.persona import Persona, persona_at
 

@@ -48,7 +48,7 @@ def hears_ctrl_c() -> None:
         "rich.console",
         "understudy.formats",
         "understudy.cli.utterances",
-        "understudy.cli.score_rows",  # when the command has begun already
+        "understudy.metrics.scoring.lines",  # when the command has begun already
         "understudy.metrics.voice",
         "understudy.language.lexical.kneserney",
     ],

@@ -41,7 +41,7 @@ def no_worker_processes(scale: None, request: pytest.FixtureRequest, monkeypatch
         return
     import daft
 
-    from understudy.metrics.scoring.worker import Worker
+    from understudy.metrics.scoring.output import Worker
 
     def error_messages(request: ScoringRequest, parts: Sequence[FilePart], folder: Path, *_: object) -> Iterator[str]:
         yield from Worker(str(request), str(folder)).score(daft.Series.from_pylist([str(part) for part in parts]))

@@ -10,9 +10,8 @@ from click.testing import CliRunner, Result
 
 import judged
 from understudy.cli import Commands
-from understudy.cli.bench import bench
-from understudy.cli.compare import compare
-from understudy.cli.profile import profile
+from understudy.cli.bench import bench, compare
+from understudy.cli.persona import profile
 
 Run = Callable[..., Result]
 TALK = "1 hello .\thello , i mend clocks .\n2 and at night ?\ti read by the fire .\n"

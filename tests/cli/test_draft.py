@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from sys import modules
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,7 +14,6 @@ from click.testing import Result
 
 from found import found_fact, found_tie
 from llmserver import running
-from understudy.cli import draft_review
 from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.progress import Progress
@@ -108,7 +108,7 @@ def test_deciding_one_after_the_other(
     run: Run, document: Document, story: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("draft", story)
-    monkeypatch.setattr(draft_review, "sys", Terminal)
+    monkeypatch.setattr(modules["understudy.cli.draft"], "sys", Terminal)
     shown = run("draft", "review", story, stdin="t\nu\nr\nc\nnonsense\nc\nenemy\nq\n").stdout
     assert "Tobias Rook, hobby: hooks" in shown and "I never look at hooks" in shown
     assert "there: Ines Vale, Tobias Rook" in shown

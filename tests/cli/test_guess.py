@@ -166,7 +166,7 @@ def test_a_story_named_like_a_show_of_the_paper_has_figures_of_its_own(
 def test_what_has_no_figure_is_shown_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from understudy.cli.guess_tables import print_voices
+    from understudy.cli.guess import print_voices
 
     monkeypatch.setenv("COLUMNS", "100")
     row = {"model": "joint", "show": "quay", "metric": "accuracy", "value": None, "low": None, "high": None, "n": 0}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from guesses import annotation, scene
-from understudy.bench.published import add_paper
-from understudy.cli.guess_tables import print_guess
+from understudy.cli.guess import print_guess
 from understudy.guessing.analysis import analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings, history_gain, retrieval_rows
+from understudy.papers.tvshowguess.published import add_paper
 
 
 @pytest.fixture

@@ -155,11 +155,10 @@ def test_columns_of_a_table_are_named(document: Document, run: Run) -> None:
     assert "speaker=NAME" in run("read", "lines.csv", "--columns", "Sprecher", status=2).output
 
 
-def test_a_format_can_be_named_by_the_old_option_too(document: Document) -> None:
+def test_a_format_can_be_named(document: Document) -> None:
     Path("lines.txt").write_text("Odile: You sold it.\n")
-    for option in ("--format", "--as"):
-        read = document("read", "lines.txt", option, "transcript", "-o", "lines.story", "--force")
-        assert read["files"][0]["format"] == "transcript"
+    read = document("read", "lines.txt", "--format", "transcript", "-o", "lines.story")
+    assert read["files"][0]["format"] == "transcript"
 
 
 TALK = """# scene 1: A kitchen

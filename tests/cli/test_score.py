@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cli import score_rows
 from understudy.formats import read
 from understudy.metrics import Samples
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
+from understudy.metrics.scoring import lines as score_lines
 from understudy.registry import Need
 
 Run = Callable[..., Result]
@@ -51,10 +51,10 @@ def test_every_line_with_every_score_and_its_reason(document: Document, lines: P
 
 
 def test_what_is_said_later_counts_for_nothing(document: Document, lines: Path, story: Path) -> None:
-    asked = ("score", lines, "--story", story, "--as", "Ines", "--metrics", "maxbleu-2")
+    asked = ("score", lines, "--story", story, "--as", "Ines", "--metrics", "maxbleu")
     early, late = (document(*asked, "--at", at)["lines"][4] for at in ("2.1", "2.2"))
-    assert early["scores"]["maxbleu-2"] == 0.0
-    assert late["reasons"]["maxbleu-2"] == "nearest: I know a thief by his shoes. Get out."
+    assert early["scores"]["maxbleu"] == 0.0
+    assert late["reasons"]["maxbleu"] == "nearest: I know a thief by his shoes. Get out."
 
 
 def test_somebody_who_has_not_spoken_yet_has_no_samples(document: Document, lines: Path, story: Path) -> None:
@@ -130,13 +130,13 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     whole = Path("out.jsonl").read_bytes()
     Path("out.jsonl").write_bytes(whole[:left])
     scored: list[int] = []
-    real = score_rows._scored
+    real = score_lines._scored
 
     def watched(texts: list[str], first: int, *rest: Any) -> Any:
         scored.extend(range(first, first + len(texts)))
         return real(texts, first, *rest)
 
-    monkeypatch.setattr(score_rows, "_scored", watched)
+    monkeypatch.setattr(score_lines, "_scored", watched)
     again = run(*asked)
     assert Path("out.jsonl").read_bytes() == whole
     assert "5 lines as Ines Vale" in again.stdout
@@ -227,6 +227,6 @@ def test_the_stories_that_come_with_it(document: Document, tmp_path: Path, story
     def mean(metric: str, rows: list[dict[str, Any]]) -> float:
         return statistics.fmean(row["scores"][metric] for row in rows if row["scores"][metric] is not None)
 
-    for metric in ("psprob", "ptsal", "maxbleu", "maxbleu-1", "maxbleu-2", "maxbleu-4"):
+    for metric in ("psprob", "ptsal", "maxbleu"):
         assert mean(metric, found[:20]) > mean(metric, found[20:]), metric
     assert mean("uppl", found[:20]) < mean("uppl", found[20:])

@@ -99,7 +99,7 @@ def test_a_folder_keeps_what_is_done_and_its_summary_is_the_local_one(
 ) -> None:
     one = write_lines(tmp_path / "one.jsonl", lines(20, 1))
     write_lines(tmp_path / "two.jsonl", lines(9, 2))
-    scored = ("score", f"{tmp_path}/*.jsonl", *asked, "--metrics", "psprob,maxbleu-2", "--engine", "daft", "-o", "out")
+    scored = ("score", f"{tmp_path}/*.jsonl", *asked, "--metrics", "psprob,maxbleu", "--engine", "daft", "-o", "out")
     first = document(*scored)
     made = sorted(Path("out").glob("*.parquet"))
     rows = written(Path("out"))
@@ -107,9 +107,9 @@ def test_a_folder_keeps_what_is_done_and_its_summary_is_the_local_one(
         *(("one.jsonl", line) for line in range(1, 21)),
         *(("two.jsonl", line) for line in range(1, 10)),
     ]
-    local = document("score", one, *asked, "--metrics", "psprob,maxbleu-2")
+    local = document("score", one, *asked, "--metrics", "psprob,maxbleu")
     assert [row["scores"] for row in rows[:20]] == [row["scores"] for row in local["lines"]]
-    assert (first["count"], first["metrics"], "lines" in first) == (29, ["psprob", "maxbleu-2"], False)
+    assert (first["count"], first["metrics"], "lines" in first) == (29, ["psprob", "maxbleu"], False)
     values = [row["scores"]["psprob"] for row in rows if row["scores"]["psprob"] is not None]
     assert first["summary"]["psprob"]["mean"] == pytest.approx(sum(values) / len(values))
     assert first["summary"]["psprob"]["missing"] == 29 - len(values)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from talkers import personas, scene, scenes, training_scenes
-from understudy.bench.published import ACCURACY, PEOPLE
 from understudy.errors import AgentError
 from understudy.guessing import Assigned, Joint, Vanilla
 from understudy.guessing.baselines import RandomGuesser
 from understudy.guessing.registry import GUESSERS, UNASSIGNED
+from understudy.papers.tvshowguess.published import ACCURACY, PEOPLE
 from understudy.training.guessing.registry import find_guesser
 
 LESSONS = training_scenes(scenes(6))

@@ -18,7 +18,11 @@ UNFIT = [Labelled(f"unfit {n}", False) for n in range(20)]
 CLEAR = [0.5 + n / 100 for n in range(20)] + [n / 100 for n in range(20)]
 
 
-@given(st.sampled_from(["psprob", "maxbleu-4", "p_f1"]), st.booleans(), st.floats(-1e6, 1e6).map(lambda x: round(x, 3)))
+@given(
+    st.sampled_from(["psprob", "psprob-weighted", "p_f1"]),
+    st.booleans(),
+    st.floats(-1e6, 1e6).map(lambda x: round(x, 3)),
+)
 def test_a_rule_reads_as_it_is_written(metric: str, at_least: bool, bound: float) -> None:
     rule = Rule.parse(f" {metric} {'>=' if at_least else '<='} {bound!r} ")
     assert rule == Rule(metric, at_least, bound)

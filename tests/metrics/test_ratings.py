@@ -1,11 +1,27 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rated import table
 from understudy.errors import InputError
-from understudy.metrics.ratings import Rating, Scale, rating_tables
+from understudy.metrics.ratings import (
+    Rating,
+    Scale,
+    VarianceComponents,
+    comparisons_needed,
+    interval_width,
+    items_needed,
+    people_needed,
+    rating_tables,
+    share_components,
+    variance_components,
+)
+from understudy.metrics.statistics import wilson
 
 RATINGS = [
     Rating("a", "p1", "likely", "yes"),
@@ -64,3 +80,93 @@ def test_what_cannot_be_a_table_is_refused_with_what_to_do() -> None:
         Scale("nominal", ("a", "a"))
     with pytest.raises(InputError, match="no level of measurement"):
         Scale("metric")  # type: ignore[arg-type]
+
+
+def simulated_width(between: float, within: float, items: int, people: int) -> float:
+    """How wide 95% of the means lie in 4,000 studies."""
+    rng = np.random.default_rng(0)
+    levels = rng.normal(0, math.sqrt(between), (4000, items))
+    means = (levels + rng.normal(0, math.sqrt(within / people), (4000, items))).mean(axis=1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(high - low)
+
+
+def test_studies_of_the_size_that_was_worked_out_have_the_width_that_was_wanted() -> None:
+    components = VarianceComponents(0.5, 1.2)
+    items = items_needed(components, people=3, width=0.3)
+    assert items.value == 154  # (.5 + 1.2 / 3) * (2 * 1.96 / .3)^2 = 153.66
+    assert simulated_width(0.5, 1.2, 154, 3) == pytest.approx(0.3, rel=0.05)
+    people = people_needed(components, items=120, width=0.3)
+    assert people.value == 6  # 1.2 / (120 * .005857 - .5) = 5.91
+    assert simulated_width(0.5, 1.2, 120, 6) == pytest.approx(0.3, rel=0.05)
+
+
+def test_shares_are_means_of_0_and_1() -> None:
+    """Items with shares from a beta distribution of mean .7 and variance .04."""
+    components = share_components(0.7, 0.04)
+    assert components.within == pytest.approx(0.17)
+    items = int(items_needed(components, 5, 0.1).value or 0)
+    rng = np.random.default_rng(1)
+    weight = 0.7 * 0.3 / 0.04 - 1
+    shares = rng.beta(0.7 * weight, 0.3 * weight, (4000, items))
+    low, high = np.percentile((rng.binomial(5, shares) / 5).mean(axis=1), [2.5, 97.5])
+    assert high - low == pytest.approx(0.1, rel=0.06)
+    with pytest.raises(InputError, match=r"vary by 0\.21 at most"):
+        share_components(0.7, 0.3)
+
+
+def test_people_cannot_make_up_for_items() -> None:
+    components = VarianceComponents(0.5, 1.0)
+    missing = people_needed(components, items=50, width=0.3)
+    assert (missing.value, missing.reason) == (None, "no number of people is enough with 50 items: take 86 at least")
+    assert people_needed(components, 86, 0.3).value is not None
+    assert people_needed(VarianceComponents(0.0, 1.0), 1, 0.5).value == 62, "one item's own mean: (2 * 1.96 / .5)^2"
+    assert people_needed(VarianceComponents(0.0, 0.0), 1, 0.5).value == 1
+
+
+@given(st.floats(0, 3), st.floats(0.01, 3), st.integers(1, 20), st.floats(0.05, 2))
+def test_one_fewer_would_not_do(between: float, within: float, people: int, width: float) -> None:
+    components = VarianceComponents(between, within)
+    items = int(items_needed(components, people, width).value or 0)
+    assert interval_width(components, items, people) <= width * (1 + 1e-6)
+    assert items == 1 or interval_width(components, items - 1, people) > width * (1 - 1e-6)
+    needed = people_needed(components, items, width)
+    assert needed.value is not None and needed.value <= people, "as many as the items were worked out for"
+    assert interval_width(components, items, int(needed.value)) <= width * (1 + 1e-6)
+
+
+def test_variances_are_found_in_a_table_with_gaps() -> None:
+    rng = np.random.default_rng(0)
+    levels = rng.normal(3, math.sqrt(0.5), 3000)
+    answers = levels[:, None] + rng.normal(0, math.sqrt(1.2), (3000, 5))
+    gaps = rng.random((3000, 5)) < 0.4
+    rows = [[None if gap else float(value) for value, gap in zip(*pair)] for pair in zip(answers, gaps)]
+    components = variance_components(table(rows, "interval"))
+    assert (components.between, components.within) == pytest.approx((0.5, 1.2), abs=0.06)
+
+
+def test_variances_by_hand() -> None:
+    """Means 2 and 4, each answer 1 off: W = 4 / 2; the mean squares over items are 4 = W + 2 B."""
+    components = variance_components(table([[1, 3], [3, 5]], "ordinal"))
+    assert (components.between, components.within) == pytest.approx((1.0, 2.0))
+    assert variance_components(table([[1, 3], [3, 1]], "ordinal")).between == 0
+    with pytest.raises(InputError, match="two people about two items"):
+        variance_components(table([[1, None], [None, 5]], "ordinal"))
+
+
+@given(st.floats(0, 1), st.floats(0.02, 0.9))
+def test_as_many_comparisons_as_the_wilson_interval_takes(share: float, width: float) -> None:
+    needed = int(comparisons_needed(share, width).value or 0)
+    figure = wilson(share, needed)
+    assert figure.high - figure.low <= width
+    if needed > 1:
+        fewer = wilson(share, needed - 1)
+        assert fewer.high - fewer.low > width
+
+
+def test_what_cannot_be_asked() -> None:
+    assert comparisons_needed(0.5, 0.2).value == 93
+    with pytest.raises(InputError, match="name a width above 0"):
+        items_needed(VarianceComponents(1, 1), 3, 0)
+    with pytest.raises(InputError, match="from 0 up"):
+        VarianceComponents(-1, 1)

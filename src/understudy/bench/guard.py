@@ -26,7 +26,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from understudy.bench.items import Items, groups_of, manifest_of, write_items
+from understudy.bench.items import Items, groups_of
+from understudy.bench.run import Row, document_of, figure_row, manifest_of
 from understudy.errors import InputError, StoryError
 from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge
@@ -59,7 +60,6 @@ FEWEST_WORDS = 5  # shorter lines say nothing that could be known or not
 TRIES = 20  # situations drawn for each one wanted, before a story is found too small
 SITUATIONS = 60
 
-Row = dict[str, Any]
 Judge = Callable[[Situation, Sequence[Turn], Draft], str]
 """Why a draft may not be said; blank where it may."""
 
@@ -153,16 +153,13 @@ def bench_guard(
         for kind, pairs in {**offered, "all": hostile}.items():
             metric = "wrongly_stopped" if kind == OWN else "stopped"
             names, marks = [name for name, _ in pairs], [float(bool(reason)) for _, reason in pairs]
-            figure = _share(marks, groups_of(names), seed)
-            keys = {"agent": label, "offered": kind, "metric": metric}
-            rows.append({**keys, **figure._asdict(), "n": len(marks), "paper": None})
+            figure = _share(marks, groups_of(names), seed), len(marks)
+            rows.append(figure_row({"agent": label, "offered": kind}, metric, figure))
             if kind != "all":
                 items.append(Items({"agent": label, "offered": kind}, names, (), {metric: marks}))
     settings = {"story": story.title, "situations": len(cases), "each": EACH, "resamples": RESAMPLES}
     manifest = manifest_of("guard", files, seed, situations, settings | {"guards": list(judges)})
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {"rows": rows, "drafts": drafts, "manifest": manifest, "items": [each.document() for each in items]}
+    return document_of(rows, items, manifest, save_items, drafts=drafts)
 
 
 def _share(marks: Sequence[float], groups: Sequence[str], seed: int) -> Interval:

@@ -26,7 +26,8 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner
 from understudy.agents.writer import WriterAgent
 from understudy.bench.guard import GuardingAgent
-from understudy.bench.items import Items, manifest_of, write_items
+from understudy.bench.items import Items
+from understudy.bench.run import Figure, Row, document_of, figure_row, manifest_of
 from understudy.errors import InputError, UnderstudyError
 from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent
@@ -48,7 +49,6 @@ ANY = "all"
 KEYS = ("character", "profile", "setting", "history", "reply", "kind", "story", "at", "facing")
 NEEDED = ("character", "reply", "kind")
 
-Row = dict[str, Any]
 Stories = Callable[[str], list[Story]]
 
 
@@ -182,9 +182,7 @@ def bench_replies(
                 marks["altered"] = [float(result["altered"]) for result in some]
             items.append(Items({"agent": label, "kind": kind}, [str(result["line"]) for result in some], (), marks))
     manifest = manifest_of("guard", files, 0, None, {"guards": list(judges), "replies": len(replies)})
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {"rows": rows, "replies": results, "manifest": manifest, "items": [each.document() for each in items]}
+    return document_of(rows, items, manifest, save_items, replies=results)
 
 
 def _judged(label: str, agent: GuardingAgent, reply: DraftedReply, views: StoryViews, encoder: EncoderAgent) -> Row:
@@ -221,16 +219,13 @@ def _rows(label: str, judged: Sequence[Row]) -> list[Row]:
         keys = {"agent": label, "kind": kind}
         for guard in (ANY, *guards):
             count = sum(bool(result["stopped"]) if guard == ANY else guard in result["stopped"] for result in some)
-            rows.append({**keys, "metric": "stopped", "guard": guard, **_share(count, len(some))})
-        if any(result["altered"] is None for result in some):
-            missing = {"value": None, "low": None, "high": None, "n": 0, "paper": None}
-            reason = "only an agent of the name guarded can be put behind a writer that offers the reply"
-            rows.append({**keys, "metric": "altered", "guard": ANY, **missing, "reason": reason})
-        else:
-            count = sum(result["altered"] for result in some)
-            rows.append({**keys, "metric": "altered", "guard": ANY, **_share(count, len(some))})
+            rows.append(figure_row({**keys, "guard": guard}, "stopped", _share(count, len(some))))
+        altered: Figure = "only an agent of the name guarded can be put behind a writer that offers the reply"
+        if all(result["altered"] is not None for result in some):
+            altered = _share(sum(result["altered"] for result in some), len(some))
+        rows.append(figure_row({**keys, "guard": ANY}, "altered", altered))
     return rows
 
 
-def _share(count: int, n: int) -> Row:
-    return {**wilson(count / n, n)._asdict(), "n": n, "paper": None}
+def _share(count: int, n: int) -> Figure:
+    return wilson(count / n, n), n

@@ -3,34 +3,29 @@
 A document is `{"items": [{"judged": {"agent": ..., "condition": ...}, "names": [...], "ranks": [...]}], "manifest"}`:
 for each thing judged, the items' names and the place of the right answer in each ranking (1 is best); `marks` may hold
 further marks of each item by metric, null where an item has none. The part of a name before its first dot is the group
-(a dialogue) it belongs to.
-
-The manifest says what the figures were made from: version, data, seed, settings, machine.
+(a dialogue) it belongs to. `compare_runs` compares two saved runs and says on which items they differ most; `compared`
+compares the agents of one run two by two.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy import __version__
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, per_item
+from understudy.metrics.statistics import holm, interval, paired_p
 
-__all__ = ["Items", "groups_of", "load_items", "manifest_of", "sha256", "write_items"]
+__all__ = ["Items", "compare_runs", "compared", "groups_of", "load_items", "write_items"]
 
 Marks = NDArray[np.float64]
-
-LIBRARIES = ("numpy", "ir_measures", "onnxruntime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +92,160 @@ def _marks_of(names: Sequence[str], values: Any) -> bool:
     )
 
 
-def manifest_of(
-    bench: str, files: Iterable[Path], seed: int, limit: int | None, settings: Mapping[str, Any]
+# How far apart two results are on the same items, and how sure that is.
+
+
+SHOWN = 10
+WHO = ("agent", "scorer")
+
+Row = dict[str, Any]
+
+
+def compare_runs(
+    first: Path, second: Path, agents: tuple[str, str] | None = None, seed: int = 0, shown: int = SHOWN
 ) -> dict[str, Any]:
+    """Differences (second minus first) with intervals and p values, and the items that moved most.
+
+    What was judged in both under the same name is paired. Where each run has a single agent, or `agents` names one of
+    each, these are paired whatever their names. Only items that both runs have count.
+    """
+    runs = load_items(first), load_items(second)
+    pairs = _paired(*runs, agents)
+    if not pairs:
+        who = " and ".join(", ".join(dict.fromkeys("/".join(_who(items.judged)) for items in run)) for run in runs)
+        raise InputError(f"the runs were not judged on the same thing ({who}): name one of each with --agents A,B")
+    rows: list[Row] = []
+    moved: list[Row] = []
+    for ours, theirs in pairs:
+        what = _what(ours, theirs)
+        alone = len(set(ours.names) ^ set(theirs.names))
+        ours, theirs = _common(ours, theirs)
+        groups = groups_of(ours.names)
+        before, after = ours.values(), theirs.values()
+        for metric in before:
+            if metric in after and (known := _known(before[metric], after[metric])).any():
+                was, now = before[metric][known], after[metric][known]
+                of_groups = [group for group, both in zip(groups, known) if both]
+                difference = interval(now - was, of_groups, seed)
+                row = {**what, "metric": metric, "value": difference.value, "low": difference.low}
+                row |= {"high": difference.high, "n": len(of_groups), "paper": None, "unpaired": alone}
+                row |= {"first": float(was.mean()), "second": float(now.mean())}
+                rows.append(row | {"p_value": paired_p(now, was, of_groups, seed)})
+        moved += [
+            {**what, "item": name, "first_rank": was, "second_rank": now}
+            for name, was, now in zip(ours.names, ours.ranks, theirs.ranks)
+            if was != now
+        ]
+        moved += [
+            {**what, "item": name, "metric": metric, "first": float(was), "second": float(now)}
+            for metric in before
+            if metric in after and not ours.ranks
+            for name, was, now in zip(ours.names, before[metric], after[metric])
+            if was != now and not np.isnan(was - now)
+        ]
+    for metric in {row["metric"] for row in rows}:
+        family = [row for row in rows if row["metric"] == metric]
+        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
+            row["p_adjusted"] = adjusted
+    moved.sort(key=_distance, reverse=True)
+    manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
+    return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
+
+
+def _known(ours: Marks, theirs: Marks) -> NDArray[np.bool_]:
+    """Which items have a value in both."""
+    known: NDArray[np.bool_] = ~np.isnan(ours) & ~np.isnan(theirs)
+    return known
+
+
+def _distance(item: Row) -> float:
+    """How far an item has moved: by the reciprocal of its rank or, where nothing is ranked, by its mark."""
+    if "first_rank" in item:
+        return float(abs(1 / item["second_rank"] - 1 / item["first_rank"]))
+    return float(abs(item["second"] - item["first"]))
+
+
+def _paired(
+    first: Sequence[Items], second: Sequence[Items], agents: tuple[str, str] | None
+) -> list[tuple[Items, Items]]:
+    if agents is not None:
+        first = [items for items in first if agents[0] in _who(items.judged)]
+        second = [items for items in second if agents[1] in _who(items.judged)]
+    single = len({_who(items.judged) for items in first}) == len({_who(items.judged) for items in second}) == 1
+    named = {_key(items, single): items for items in second}
+    return [(items, named[_key(items, single)]) for items in first if _key(items, single) in named]
+
+
+def _who(judged: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(judged[key] for key in WHO if key in judged)
+
+
+def _key(items: Items, nameless: bool) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((key, value) for key, value in items.judged.items() if not (nameless and key in WHO)))
+
+
+def _what(ours: Items, theirs: Items) -> Row:
+    """What both were judged on; an agent's name stands as 'a -> b' where they differ."""
     return {
-        "bench": bench,
-        "version": __version__,
-        "data": {path.name: sha256(path) for path in sorted(set(files))},
-        "seed": seed,
-        "limit": limit,
-        "settings": dict(settings),
-        "machine": platform.platform(),
-        "python": platform.python_version(),
-        "libraries": {name: installed for name in LIBRARIES if (installed := _installed(name)) is not None},
+        key: value if value == theirs.judged.get(key) else f"{value} -> {theirs.judged.get(key)}"
+        for key, value in ours.judged.items()
     }
 
 
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _common(ours: Items, theirs: Items) -> tuple[Items, Items]:
+    shared = set(ours.names) & set(theirs.names)
+    if not shared:
+        raise InputError("the two runs have no item in common: they were made from different data or samples")
+    order = [name for name in ours.names if name in shared]
+    return _picked(ours, order), _picked(theirs, order)
 
 
-def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _picked(items: Items, order: Sequence[str]) -> Items:
+    number_of = {name: number for number, name in enumerate(items.names)}
+    at = np.array([number_of[name] for name in order])
+    marks = {metric: [values[number] for number in at] for metric, values in items.marks.items()}
+    ranks = [items.ranks[number] for number in at] if items.ranks else []
+    return replace(items, names=order, ranks=ranks, marks=marks)
+
+
+def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int = 0) -> list[Row]:
+    """Differences of those judged `on` the same thing; p values are adjusted over all comparisons of a metric.
+
+    Only items that both have a value of count; two that share none are not compared.
+    """
+    values = [item.values() for item in items]
+    rows: list[Row] = []
+    for metric in metrics:
+        family: list[Row] = []
+        having = [index for index in range(len(items)) if metric in values[index]]
+        for first_index, second_index in combinations(having, 2):
+            first, second = items[first_index], items[second_index]
+            if first.judged[on] != second.judged[on]:
+                continue
+            at_second = {name: position for position, name in enumerate(second.names)}
+            shared = [position for position, name in enumerate(first.names) if name in at_second]
+            names = [first.names[position] for position in shared]
+            ours = values[first_index][metric][shared]
+            theirs = values[second_index][metric][[at_second[name] for name in names]]
+            known = _known(ours, theirs)
+            if not known.any():
+                continue
+            groups = [group for group, both in zip(groups_of(names), known) if both]
+            ours, theirs = ours[known], theirs[known]
+            difference = interval(ours - theirs, groups, seed)
+            family.append(
+                {
+                    on: first.judged[on],
+                    "metric": metric,
+                    "agents": [first.judged["agent"], second.judged["agent"]],
+                    "difference": difference.value,
+                    "low": difference.low,
+                    "high": difference.high,
+                    "p_value": paired_p(ours, theirs, groups, seed),
+                    "n": len(groups),
+                }
+            )
+        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
+            row["p_adjusted"] = adjusted
+        rows += family
+    return rows

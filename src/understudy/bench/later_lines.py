@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.items import manifest_of
+from understudy.bench.run import Figure, Row, figure_row, manifest_of
 from understudy.errors import Dead, InputError, Unborn
 from understudy.language.lexical.rows import Reals
 from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_psprob
-from understudy.metrics.knowing import find_anachronisms
-from understudy.metrics.passages import LaterPassages, PassageIndex
+from understudy.metrics.knowing import LaterPassages, PassageIndex, find_anachronisms
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
 from understudy.metrics.voice import ENOUGH_LINES, HEARD_FROM, voice
 from understudy.story.chronology import Chronology, PersonaKnowledge
@@ -45,8 +44,6 @@ __all__ = ["bench_later_lines"]
 SHORTEST = 5  # words, below which nobody could tell
 ASKED = 400  # lines that `anachronism` is asked about
 PIECES = (1, 2, 2, 3, 3, 4)  # lengths of pieces, in words, as often as they are drawn
-
-Row = dict[str, Any]
 
 
 def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) -> dict[str, Any]:
@@ -110,9 +107,9 @@ def _rows(scorer: str, scores: Reals, own: np.ndarray[Any, np.dtype[np.int64]], 
     for character, some in groups.items():
         if not some.any():
             continue
-        figure = interval(right[some], seed=seed)
-        keys = {"scorer": scorer, "character": character, "metric": "accuracy"}
-        rows.append({**keys, **figure._asdict(), "n": int(some.sum()), "paper": None, "chance": 1 / len(names)})
+        figure = interval(right[some], seed=seed), int(some.sum())
+        row = figure_row({"scorer": scorer, "character": character}, "accuracy", figure)
+        rows.append(row | {"chance": 1 / len(names)})
     return rows
 
 
@@ -140,13 +137,11 @@ def _knowing_rows(story: Story, at: Moment, names: Sequence[str], seed: int) -> 
                      for index in in_place
                      if _is_alive(story, str(lines[index].speaker), lines[index].moment)]  # fmt: skip
     groups = {"found": too_early, "found_pieces": pieces, "false_alarms": at_their_time}
-    return [
-        {"scorer": "anachronism", "character": "all", "metric": metric, **_finds(story, some, seed), "paper": None}
-        for metric, some in groups.items()
-    ]
+    what = {"scorer": "anachronism", "character": "all"}
+    return [figure_row(what, metric, _finds(story, some, seed)) for metric, some in groups.items()]
 
 
-def _finds(story: Story, sayings: Sequence[tuple[Persona, str, int | None]], seed: int) -> Row:
+def _finds(story: Story, sayings: Sequence[tuple[Persona, str, int | None]], seed: int) -> Figure:
     """The share of texts in which something is found, each said by a persona."""
     chronology, index = Chronology.of(story), PassageIndex.of(story)
     is_found, by_persona = list[bool](), dict[int, tuple[PersonaKnowledge, LaterPassages]]()
@@ -156,8 +151,8 @@ def _finds(story: Story, sayings: Sequence[tuple[Persona, str, int | None]], see
             by_persona[id(persona)] = knowledge, LaterPassages(index, knowledge, persona)
         is_found.append(bool(find_anachronisms(*by_persona[id(persona)], text, left_out)))
     if not is_found:
-        return {"value": None, "low": None, "high": None, "n": 0, "reason": "there are no such lines"}
-    return {**interval(np.array(is_found, np.float64), seed=seed)._asdict(), "n": len(is_found)}
+        return "there are no such lines"
+    return interval(np.array(is_found, np.float64), seed=seed), len(is_found)
 
 
 def _piece(text: str, language: str, rng: np.random.Generator) -> str:

@@ -11,8 +11,8 @@ For both, the two readings of an episode are first aligned line by line.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import math
 import platform
 import re
 import time
@@ -26,10 +26,12 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from understudy import __version__
+from understudy.bench.run import Row, figure_row, sampled, sha256
 from understudy.errors import InputError
 from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
+from understudy.metrics.statistics import Interval
 from understudy.sources.directions import BRACKETED
 from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -55,7 +57,6 @@ SHOWS = {
 }
 OTHER_FILES = ("shakespeare/*.xml", "personachat/*_*.txt", "hpd/*.json", "hpd/*.xlsx")
 NO_SCENES = {"Frasier": "its source has no scene marks", "The_Office": "its source has no scene marks"}
-Row = dict[str, Any]
 Table = np.ndarray[Any, Any]
 
 
@@ -212,7 +213,7 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
     manifest = {
         "bench": "readers",
         "version": __version__,
-        "data": {f"tvshowguess/{PREPARED}": hashlib.sha256(prepared.read_bytes()).hexdigest()},
+        "data": {f"tvshowguess/{PREPARED}": sha256(prepared)},
         "seed": seed,
         "limit": limit,
         "settings": {"fuzzy": FUZZY, "resamples": RESAMPLES},
@@ -229,15 +230,14 @@ def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
         reading = read_show(folder_of(data) / "transcripts" / where, reader)
         what = {"reader": reader.name, "show": show}
         rows += _judged(what, prepared.get(show, {}), reading, limit, seed)
-        share = reading.unread / reading.units if reading.units else None
         for metric, value in (
-            ("unread_share", share),
-            ("lines_accounted_for", reading.taken / reading.units if reading.units else None),
+            ("unread_share", reading.unread / reading.units if reading.units else math.nan),
+            ("lines_accounted_for", reading.taken / reading.units if reading.units else math.nan),
             ("files", reading.files),
             ("source_lines", reading.units),
             ("seconds", round(reading.seconds, 3)),
         ):
-            rows.append(_figure(what, metric, value, reading.units))
+            rows.append(figure_row(what, metric, (value, reading.units)))
     return rows
 
 
@@ -255,13 +255,13 @@ def _accounted_rows(data: Path) -> list[Row]:
             for event in reader.events(source):
                 counted[type(event).__name__] += getattr(event, "units", 0)
         except InputError as error:
-            rows.append(_missing({"reader": None, "file": file}, "lines_accounted_for", error.message))
+            rows.append(figure_row({"reader": None, "file": file}, "lines_accounted_for", error.message))
             continue
         what = {"reader": reader.name, "file": file}
         seconds = round(time.process_time() - begun, 3)
-        rows.append(_figure(what, "unread_share", counted["Unread"] / source.units, source.units))
-        rows.append(_figure(what, "lines_accounted_for", counted.total() / source.units, source.units))
-        rows.append(_figure(what, "seconds", seconds, source.units))
+        rows.append(figure_row(what, "unread_share", (counted["Unread"] / source.units, source.units)))
+        rows.append(figure_row(what, "lines_accounted_for", (counted.total() / source.units, source.units)))
+        rows.append(figure_row(what, "seconds", (seconds, source.units)))
     return rows
 
 
@@ -269,12 +269,11 @@ def _judged(
     what: Row, theirs: dict[tuple[int, ...], Episode], reading: ShowReading, limit: int | None, seed: int
 ) -> list[Row]:
     both = sorted(numbers for numbers in theirs if numbers in reading.episodes)
-    if limit is not None and len(both) > limit:
-        both = sorted(both[i] for i in np.random.default_rng(seed).choice(len(both), limit, replace=False))
+    both = sampled(both, limit, seed)
     missing = sorted(set(theirs) - set(reading.episodes))
     if not both:
         reason = "none of the prepared episodes is among the raw transcripts"
-        return [_missing(what, metric, reason) for metric in ("line_speaker_match", "scene_start_f1")]
+        return [figure_row(what, metric, reason) for metric in ("line_speaker_match", "scene_start_f1")]
     table = np.array([_counts(theirs[numbers], reading.episodes[numbers]) for numbers in both], dtype=float)
     rows = [_match(what, table, seed)]
     worded_alike = table[:, 5] >= SAME_WORDING * table[:, 1]
@@ -283,7 +282,7 @@ def _judged(
             _match({**what, "condition": "without episodes prepared from another wording"}, table[worded_alike], seed)
         )
     if what["show"] in NO_SCENES:
-        rows.append(_missing(what, "scene_start_f1", NO_SCENES[what["show"]]))
+        rows.append(figure_row(what, "scene_start_f1", NO_SCENES[what["show"]]))
     else:
         rows.append(_starts(what, table, seed))
         parted = (table[:, 3] > 1) | (table[:, 4] < MANY_SCENES)
@@ -291,9 +290,9 @@ def _judged(
             rows.append(_starts({**what, "condition": "without episodes prepared as one scene"}, table[parted], seed))
     for (season, number), line in zip(both, table):
         keys = {**what, "episode": f"{season:02}x{number:02}"}
-        rows.append(_figure(keys, "line_speaker_match", float(line[0] / line[1]), int(line[1])))
+        rows.append(figure_row(keys, "line_speaker_match", (float(line[0] / line[1]), int(line[1]))))
     rows += [
-        _missing({**what, "episode": f"{a:02}x{b:02}"}, "line_speaker_match", "no raw transcript of this episode")
+        figure_row({**what, "episode": f"{a:02}x{b:02}"}, "line_speaker_match", "no raw transcript of this episode")
         for a, b in missing
     ]
     return rows
@@ -328,14 +327,4 @@ def _estimate(what: Row, metric: str, table: Table, value: Callable[[Table], flo
     """A figure over the episodes, with a 95% bootstrap interval."""
     picks = np.random.default_rng(seed).integers(0, len(table), (RESAMPLES, len(table)))
     low, high = np.percentile([value(table[pick].sum(axis=0)) for pick in picks], [2.5, 97.5])
-    return _figure(what, metric, float(value(table.sum(axis=0))), n, float(low), float(high))
-
-
-def _figure(
-    what: Row, metric: str, value: float | None, n: int, low: float | None = None, high: float | None = None
-) -> Row:
-    return {**what, "metric": metric, "value": value, "low": low, "high": high, "n": n, "paper": None}
-
-
-def _missing(what: Row, metric: str, reason: str) -> Row:
-    return {**_figure(what, metric, None, 0), "reason": reason}
+    return figure_row(what, metric, (Interval(float(value(table.sum(axis=0))), float(low), float(high)), n))

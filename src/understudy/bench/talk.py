@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.bench.judged_agents import MissingAnswers
+from understudy.bench.answers import MissingAnswers
+from understudy.bench.items import Items, groups_of
+from understudy.bench.run import Row, document_of, figure_row, manifest_of
 from understudy.errors import AgentError, InputError
 from understudy.formats.probes import Probe
-from understudy.metrics.statistics import RESAMPLES, interval, wilson
+from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import (
     USER_NAME,
@@ -43,8 +44,7 @@ __all__ = ["ProbeResult", "TimedAnswer", "ask", "bench_talk"]
 ALL = "all"
 NO_TOKENS = "the agent does not count tokens"
 NO_PIECES = "the agent gives its reply whole"
-
-Row = dict[str, Any]
+NOTHING_ANSWERED = "nothing was answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,7 @@ def bench_talk(
     ]
     settings = {"story": story.title, "agents": list(agents), "repeats": repeats, "probes": len(named)}
     manifest = manifest_of("talk", files, seed, limit, settings | {"resamples": RESAMPLES})
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    replies = [result.document() for result in results]
-    return {"rows": rows, "replies": replies, "manifest": manifest, "items": [each.document() for each in items]}
+    return document_of(rows, items, manifest, save_items, replies=[result.document() for result in results])
 
 
 def _names_of(probes: Sequence[Probe]) -> list[str]:
@@ -194,36 +191,35 @@ def _rows(results: Sequence[ProbeResult], agent: str, seed: int) -> list[Row]:
         some = [result for result in answered if kind in (ALL, result.probe.kind)]
         required = [result for result in some if result.probe.must]
         keys = {"agent": agent, "kind": kind}
-        rows.append(_share({**keys, "metric": "must"}, required, lambda result: result.says_required))
-        rows.append(_share({**keys, "metric": "violations"}, some, lambda result: result.violation is not None))
+        must = _share(required, lambda result: result.says_required)
+        rows.append(figure_row(keys, "must", must or "no probe of this kind requires a term"))
+        violations = _share(some, lambda result: result.violation is not None)
+        rows.append(figure_row(keys, "violations", violations or NOTHING_ANSWERED))
     keys = {"agent": agent, "kind": ALL}
-    rows.append(_mean({**keys, "metric": "seconds"}, answered, lambda answer: answer.seconds, "", seed))
-    rows.append(
-        _mean({**keys, "metric": "first_seconds"}, answered, lambda answer: answer.first_seconds, NO_PIECES, seed)
-    )
-    rows.append(_mean({**keys, "metric": "tokens"}, answered, lambda answer: answer.tokens, NO_TOKENS, seed))
+    for metric, value, reason in (
+        ("seconds", lambda answer: answer.seconds, NOTHING_ANSWERED),
+        ("first_seconds", lambda answer: answer.first_seconds, NO_PIECES),
+        ("tokens", lambda answer: answer.tokens, NO_TOKENS),
+    ):
+        rows.append(figure_row(keys, metric, _mean(answered, value, seed) or reason))
     if len(answered) < len(results):
-        rows.append(_share({**keys, "metric": "errors"}, results, lambda result: bool(result.error)))
+        rows.append(figure_row(keys, "errors", _share(results, lambda result: bool(result.error)) or NOTHING_ANSWERED))
     return rows
 
 
-def _share(keys: Row, results: Sequence[ProbeResult], is_counted: Callable[[ProbeResult], bool]) -> Row:
+def _share(results: Sequence[ProbeResult], is_counted: Callable[[ProbeResult], bool]) -> tuple[Interval, int] | None:
     if not results:
-        return _missing(
-            keys, "no probe of this kind requires a term" if keys["metric"] == "must" else "nothing was answered"
-        )
-    groups = groups_of([result.name for result in results])
+        return None
     by_probe: dict[str, list[bool]] = {}
-    for group, result in zip(groups, results):
+    for group, result in zip(groups_of([result.name for result in results]), results):
         by_probe.setdefault(group, []).append(is_counted(result))
     shares = [sum(marks) / len(marks) for marks in by_probe.values()]
-    figure = wilson(sum(shares) / len(shares), len(shares))
-    return {**keys, **figure._asdict(), "n": len(shares), "paper": None}
+    return wilson(sum(shares) / len(shares), len(shares)), len(shares)
 
 
 def _mean(
-    keys: Row, results: Sequence[ProbeResult], value: Callable[[TimedAnswer], float | None], reason: str, seed: int
-) -> Row:
+    results: Sequence[ProbeResult], value: Callable[[TimedAnswer], float | None], seed: int
+) -> tuple[Interval, int] | None:
     counted = [
         (group, number)
         for group, result in zip(groups_of([result.name for result in results]), results)
@@ -231,13 +227,8 @@ def _mean(
         if (number := value(answer)) is not None
     ]
     if not counted:
-        return _missing(keys, reason or "nothing was answered")
-    figure = interval([number for _, number in counted], [group for group, _ in counted], seed)
-    return {**keys, **figure._asdict(), "n": len(counted), "paper": None}
-
-
-def _missing(keys: Row, reason: str) -> Row:
-    return {**keys, "value": None, "low": None, "high": None, "n": 0, "paper": None, "reason": reason}
+        return None
+    return interval([number for _, number in counted], [group for group, _ in counted], seed), len(counted)
 
 
 def _items(results: Sequence[ProbeResult], agent: str) -> list[Items]:

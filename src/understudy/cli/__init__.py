@@ -19,30 +19,21 @@ from typing import Any
 import click
 
 from understudy import __version__
-from understudy.cli.bench import bench
-from understudy.cli.bench_chats import judged_chats
-from understudy.cli.bench_hpd import hpd
-from understudy.cli.bench_novels import novels
-from understudy.cli.bench_people import people
-from understudy.cli.bench_talk import guard, talk
-from understudy.cli.card import card
+from understudy.cli import bench_personachat, bench_talk  # noqa: F401  (they add commands to `bench`)
+from understudy.cli.bench import bench, compare
 from understudy.cli.cast_and_scenes import cast, scenes
 from understudy.cli.chat import chat
 from understudy.cli.check import check
-from understudy.cli.compare import compare
 from understudy.cli.continuity import continuity
 from understudy.cli.demo import demo
-from understudy.cli.draft import draft
-from understudy.cli.draft_review import review
-from understudy.cli.export import export
+from understudy.cli.draft import draft, review
+from understudy.cli.export import card, export
 from understudy.cli.filter import filter_
 from understudy.cli.guess import guess, voices
-from understudy.cli.licences import licences
+from understudy.cli.hpd import stats
 from understudy.cli.memory import memory
-from understudy.cli.models import models
-from understudy.cli.persona import persona
-from understudy.cli.profile import profile
-from understudy.cli.prompt import prompt
+from understudy.cli.models import models, prompt
+from understudy.cli.persona import persona, profile
 from understudy.cli.questions import questions
 from understudy.cli.quotations import quotations
 from understudy.cli.read import read
@@ -50,11 +41,8 @@ from understudy.cli.score import score
 from understudy.cli.self_chat import self_chat
 from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.stats import stats
-from understudy.cli.study import study
-from understudy.cli.study_import import correlate, import_study
-from understudy.cli.study_results import agree, results, simulate
-from understudy.cli.study_serve import serve_study
+from understudy.cli.study import serve_study, study
+from understudy.cli.study_results import agree, correlate, import_study, results, simulate
 from understudy.cli.train import train
 from understudy.cli.train_bob import bob
 from understudy.cli.train_causal import average, causal
@@ -140,12 +128,6 @@ for trainer in (average, bob, causal, guesser, seq2seq, generative_memory, glove
     train.add_command(trainer)
 for subcommand in (serve_study, results, agree, simulate, correlate, import_study):
     study.add_command(subcommand)
-bench.add_command(talk)
-bench.add_command(guard)
-bench.add_command(people)
-bench.add_command(novels)
-bench.add_command(judged_chats)
-bench.add_command(hpd)
 for command in (
     demo,
     read,
@@ -176,7 +158,6 @@ for command in (
     continuity,
     profile,
     models,
-    licences,
 ):
     understudy.add_command(command)
 

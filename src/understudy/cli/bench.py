@@ -1,4 +1,4 @@
-"""`understudy bench`: how good it is, in numbers, on data that others prepared."""
+"""`understudy bench`: how good it is, in numbers, on data that others prepared; `understudy compare`: two such runs."""
 
 from __future__ import annotations
 
@@ -7,42 +7,27 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.bench_tables import (
-    print_agreement,
-    print_consistency,
-    print_later_lines,
-    print_overlap,
-    print_personachat,
-    print_profiles,
-    print_readers,
-    print_voice,
-)
-from understudy.cli.guess_tables import print_guess
-from understudy.cli.options import json_option, listed, names_option, seed_option
+from understudy.cli.options import FILE, FOLDER, IN_FILE, Shared, check_writable, json_option, listed, shared
 from understudy.cli.progress import read_showing, watching, working
-from understudy.cli.show import print_json
-from understudy.errors import InputError
+from understudy.cli.show import Column, heading, indented, print_json, screen, table
+from understudy.cli.tables import (
+    RIGHT,
+    Document,
+    Figures,
+    print_comparisons,
+    print_figures,
+    print_matrix,
+    print_rows,
+)
 
-__all__ = ["bench"]
+if TYPE_CHECKING:
+    from understudy.progress import Progress
 
-Document = dict[str, Any]
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False)
-
-data_option = click.option("--data", type=FOLDER, required=True, help="The folder that has its files.")
-agents_option = click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True,
-    default=("encoder", "tfidf"), show_default="encoder,tfidf",
-    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
-)  # fmt: skip
-limit_option = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N.")
-items_option = click.option("--items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`.")
-output_option = click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the whole document to a file.")
-report_option = click.option("--report", type=FILE, metavar="FILE.html", help="Write a report to look at.")
+__all__ = ["bench", "compare", "deliver", "measure"]
 
 
 @click.group()
@@ -55,16 +40,38 @@ def bench() -> None:
     """
 
 
+def measure(
+    options: Shared, title: str, judge: Callable[[Progress], Document], show: Callable[[Document], None]
+) -> Document:
+    """Run a bench with its progress shown, and deliver what it found."""
+    check_writable(options.items, options.output, options.report)
+    with watching() as watch:
+        document = judge(watch)
+    deliver(document, options, title, show)
+    return document
+
+
+def deliver(document: Document, options: Shared, title: str, show: Callable[[Document], None]) -> None:
+    """Write a document where it was asked for, and show it."""
+    if options.output is not None:
+        options.output.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.report is not None:
+        from understudy.bench.report import html_report
+
+        options.report.write_text(html_report(document, title), encoding="utf-8")
+    if options.as_json:
+        print_json(document)
+        return
+    show(document)
+    for what, path in (("The document", options.output), ("The report", options.report)):
+        if path is not None:
+            click.echo(f"{what} is in {path}.")
+
+
 @bench.command()
-@click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True, help="Its folder."
-)
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N episodes a show.")
-@click.option("--seed", default=0, show_default=True, help="Which sample.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the rows to a file too.")
-@json_option
-def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_json: bool) -> None:
-    """How faithfully transcripts are read, against the same episodes prepared by others.
+@shared("data limit seed output as_json")
+def readers(options: Shared) -> None:
+    """How faithfully transcripts are read, against the same episodes prepared by others. --limit is in episodes a show.
 
     \b
     Example:
@@ -72,145 +79,68 @@ def readers(data: Path, limit: int | None, seed: int, output: Path | None, as_js
     """
     from understudy.bench.readers import bench_readers
 
-    with working("Reading transcripts"):
-        document = bench_readers(data, limit, seed)
-    if output is not None:
-        output.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    if as_json:
-        print_json(document)
-        return
-    print_readers(document["rows"])
-    if output is not None:
-        click.echo(f"The rows are in {output}.")
+    def judge(_: Progress) -> Document:
+        with working("Reading transcripts"):
+            return bench_readers(options.data, options.limit, options.seed)
+
+    measure(options, "Readers", judge, lambda document: print_figures(document["rows"]))
 
 
 @bench.command()
-@data_option
-@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
-@agents_option
-@click.option("--conditions", metavar="NAME,...", multiple=True, help="none, self_original, ...; all by default.")
-@limit_option
-@seed_option
-@items_option
+@shared("data")
+@click.option("--judge", type=FOLDER, metavar="DIR", help="Judge these novels instead, by a model of all of the data.")
+@click.option("--shipped", is_flag=True, help="With --judge: judge the model that ships, and train none.")
 @click.option(
-    "--replies", type=click.IntRange(min=0), metavar="N",
-    help="Questions of a condition to answer in words, for F1, BLEU and MAUVE. Default: all of agents that write, none "
-    "of agents that rank.",
-)  # fmt: skip
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep answers here, to go on later.")
-@output_option
-@report_option
-@json_option
-def personachat(
-    data: Path,
-    split: str,
-    agents: tuple[str, ...],
-    conditions: tuple[str, ...],
-    limit: int | None,
-    seed: int,
-    items: Path | None,
-    replies: int | None,
-    cache: Path | None,
-    output: Path | None,
-    report: Path | None,
-    as_json: bool,
-) -> None:
-    """How well an agent predicts the next reply, with and without personas, beside the paper's figures.
-
-    Does it find the right reply among 20? How probable does it find it (perplexity), if it is a language model? How
-    near to it is what it says itself (F1, BLEU, MAUVE), and how varied?
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that train at once."
+)
+@shared("limit seed output as_json")
+def novels(options: Shared, judge: Path | None, shipped: bool, workers: int) -> None:
+    """Who says each quotation, against PDNC's annotation: each novel by a model of the others. Further rows: whom it is
+    said to, and what is found in the text alone (quotations, cast, speakers). --limit is in novels.
 
     \b
     Examples:
-        understudy bench personachat --data data/personachat --report out.html
-        understudy bench personachat --data pc/ --agents tfidf,mine:agent
-        understudy bench personachat --data pc/ --agents my-model --cache kept
-        understudy bench personachat --data pc/ --agents llm --limit 200
+        understudy bench novels --data data/pdnc
+        understudy bench novels --data data/pdnc --judge more/ --json
     """
-    from understudy.papers.personachat.bench import bench_personachat
+    from understudy.bench.novels import NovelBench, bench_novels
 
-    places_checked(items, output, report)
-    with watching() as watch:
-        document = bench_personachat(
-            data, split, listed(agents), listed(conditions) or None, limit, seed, watch, items, cache, replies
-        )
-    deliver(document, "PersonaChat: the next reply", output, report, as_json, print_personachat)
+    if shipped and judge is None:
+        raise click.UsageError("--shipped goes with --judge: the model that ships has learned from PDNC's novels")
+    measure(
+        options,
+        "Novels",
+        lambda watch: bench_novels(
+            NovelBench(options.data, judge, shipped, options.limit, options.seed, workers, watch)
+        ),
+        lambda document: print_figures([row for row in document["rows"] if row["novel"] == "all"]),
+    )
 
 
 @bench.command()
-@data_option
-@click.option("--split", default="valid", show_default=True, help="Which file: the one that begins with it.")
-@click.option("--scorers", metavar="NAME,...", multiple=True, help="tfidf, words, links, encoder, or some joined by +.")
+@shared("data")
 @click.option(
-    "--chats", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE", multiple=True,
-    help="Judge these chats too: a file of `self-chat`, or ConvAI2's chats of volunteers; may be repeated.",
+    "--judge", type=FOLDER, metavar="DIR",
+    help="Judge on data of your own instead, in the same layout; nothing is learned from it.",
 )  # fmt: skip
-@limit_option
-@seed_option
-@items_option
-@output_option
-@report_option
-@json_option
-def profiles(
-    data: Path,
-    split: str,
-    scorers: tuple[str, ...],
-    chats: tuple[Path, ...],
-    limit: int | None,
-    seed: int,
-    items: Path | None,
-    output: Path | None,
-    report: Path | None,
-    as_json: bool,
-) -> None:
-    """How often somebody's profile is told wrongly, among 100 others, from what was said.
-
-    With --chats also from what people said to models, and models to people or to each other.
+@click.option("--task", "tasks", metavar="NAME,...", multiple=True, help="addressee, affection, ...; all by default.")
+@shared("limit seed output as_json")
+def people(options: Shared, judge: Path | None, tasks: tuple[str, ...]) -> None:
+    """What is found of people in a text (whom a line is said to, ties, feelings, facts) against what people annotated.
 
     \b
     Examples:
-        understudy bench profiles --data data/personachat
-        understudy bench profiles --data data/personachat --chats chats.jsonl
+        understudy bench people --data data/
+        understudy bench people --data data/ --task addressee,familiarity --json
     """
-    from understudy.papers.personachat.profiles import bench_profiles
+    from understudy.bench.people import BenchInputs, bench_people
 
-    places_checked(items, output, report)
-    with watching() as watch:
-        document = bench_profiles(data, split, listed(scorers) or None, limit, seed, watch, items, chats)
-    deliver(document, "PersonaChat: telling profiles", output, report, as_json, print_profiles)
-
-
-@bench.command()
-@data_option
-@agents_option
-@limit_option
-@seed_option
-@items_option
-@output_option
-@report_option
-@json_option
-def consistency(
-    data: Path,
-    agents: tuple[str, ...],
-    limit: int | None,
-    seed: int,
-    items: Path | None,
-    output: Path | None,
-    report: Path | None,
-    as_json: bool,
-) -> None:
-    """How often an agent's first choice contradicts the persona, on Dialogue NLI's sets.
-
-    \b
-    Example:
-        understudy bench consistency --data data/dnli
-    """
-    from understudy.papers.personachat.consistency import bench_consistency
-
-    places_checked(items, output, report)
-    with watching() as watch:
-        document = bench_consistency(data, listed(agents), limit, seed, watch, items)
-    deliver(document, "Consistency with the persona", output, report, as_json, print_consistency)
+    measure(
+        options,
+        "People",
+        lambda watch: bench_people(BenchInputs(options.data, judge, options.limit, options.seed, watch), listed(tasks)),
+        lambda document: print_figures(document["rows"]),
+    )
 
 
 @bench.command()
@@ -238,14 +168,11 @@ def consistency(
     "--uppl-models", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
     help="Keep the fine-tuned models here, to go on later.",
 )  # fmt: skip
-@seed_option
-@output_option
-@report_option
-@json_option
+@shared("seed output report as_json")
 def voice(
-    data: Path | None, judge: Path | None, story: str | None, since: str | None, people: int,
+    options: Shared, data: Path | None, judge: Path | None, story: str | None, since: str | None, people: int,
     scorers: tuple[str, ...], descriptions: Path | None, uppl_model: str | None, uppl_rate: float,
-    uppl_models: Path | None, seed: int, output: Path | None, report: Path | None, as_json: bool,
+    uppl_models: Path | None,
 ) -> None:  # fmt: skip
     """How well scores agree with people on whether a reply sounds like a character.
 
@@ -258,7 +185,7 @@ def voice(
         understudy bench voice --data data/personaclr --uppl-model BERT/
         understudy bench voice --story friends.story --from S08E01
     """
-    places_checked(output, report)
+    check_writable(options.output, options.report)
     if story is not None:
         if since is None:
             raise click.UsageError("say with --from where the later lines begin")
@@ -266,8 +193,8 @@ def voice(
 
         read = read_showing(story)
         with working("Listening"):
-            document = bench_later_lines(read, since, people, seed)
-        deliver(document, "Voice: who says it?", output, report, as_json, print_later_lines)
+            document = bench_later_lines(read, since, people, options.seed)
+        deliver(document, options, "Voice: who says it?", _print_later_lines)
         return
     if data is None:
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
@@ -276,151 +203,134 @@ def voice(
     with ExitStack() as stack:
         tuning = None
         if uppl_model is not None:
-            from understudy.bench.persona_models import PersonaTuning
+            from understudy.papers.utterance_metrics.persona_models import PersonaTuning
             from understudy.training.persona_lm import LineSettings
 
             models = uppl_models or Path(stack.enter_context(TemporaryDirectory(prefix="understudy-")))
-            tuning = PersonaTuning(uppl_model, models, LineSettings(rate=uppl_rate), seed)
+            tuning = PersonaTuning(uppl_model, models, LineSettings(rate=uppl_rate), options.seed)
         watch = stack.enter_context(watching())
-        document = bench_voice(data, judge, seed, watch, listed(scorers) or None, descriptions, tuning)
-    deliver(document, "Voice: agreement with people", output, report, as_json, print_voice)
+        document = bench_voice(data, judge, options.seed, watch, listed(scorers) or None, descriptions, tuning)
+    deliver(document, options, "Voice: agreement with people", _print_voice)
+
+
+def _print_voice(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    for metric, said in (("spearman", "r_s with people"), ("aupr", "AUPR of finding the unfit")):
+        out.print(heading(said))
+        of_metric = [row for row in rows if row["metric"] == metric]
+        print_matrix(of_metric, "character", "scorer")
+        out.print(indented(_by_character(of_metric)))
+        out.print()
+    out.print("*** p < .001, ** p < .01, * p < .05 after Holm, over all characters and scorers.")
+    for metric in ("spearman", "aupr"):
+        compared = [row for row in document["comparisons"] if row["metric"] == metric]
+        print_comparisons(compared, {"agents": "agents"}, f"{metric}: voice and the others")
+    out.print("The classifier's precision and recall and uPPL's cross-matrix are in the document: --json, or -o FILE.")
+
+
+def _by_character(rows: list[Document]) -> str:
+    """How far each scorer varies from character to character: a mean alone hides it."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        if row["value"] is not None and not row["character"].startswith("mean"):
+            values.setdefault(row["scorer"], []).append(row["value"])
+    return "by character: " + ", ".join(f"{name} {min(some):.2f} to {max(some):.2f}" for name, some in values.items())
+
+
+LATER_LINES = {
+    "found": "later lines, said too early",
+    "found_pieces": "pieces of them, said too early",
+    "false_alarms": "lines at their own time (false alarms)",
+}
+
+
+def _print_later_lines(document: Document) -> None:
+    rows, out = document["rows"], screen()
+    accuracy = [row for row in rows if row["metric"] == "accuracy"]
+    out.print(heading("Whose line is it? accuracy"))
+    print_matrix(accuracy, "character", "scorer")
+    error = next(row for row in rows if row["metric"] == "calibration_error")
+    out.print(f"By chance {accuracy[0]['chance']:.3f}. voice's calibration error: {error['value']:.3f}.")
+    too_early = [{**row, "of": LATER_LINES[row["metric"]]} for row in rows if row["metric"] in LATER_LINES]
+    figures = [Figures("share", show="value 95% n")]
+    print_rows(too_early, {"of": "of"}, figures, "Could it be said yet? what anachronism finds")
 
 
 @bench.command()
-@data_option
-@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
-@limit_option
-@seed_option
-@output_option
-@report_option
-@json_option
-def overlap(
-    data: Path, split: str, limit: int | None, seed: int, output: Path | None, report: Path | None, as_json: bool
-) -> None:
-    """Do P-F1 and P-Cover tell whose words they are? On PersonaChat's profiles, beside the metrics paper's appendix.
-
-    \b
-    Example:
-        understudy bench overlap --data data/personachat
-    """
-    from understudy.papers.personachat.overlap import bench_overlap
-
-    places_checked(output, report)
-    with watching() as watch:
-        document = bench_overlap(data, split, limit, seed, watch)
-    deliver(document, "Words in common with a profile", output, report, as_json, print_overlap)
-
-
-@bench.command("guess")
-@click.option("--data", type=FOLDER, required=True, metavar="DIR", help="The TVShowGuess folder, with transcripts/.")
-@click.option(
-    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
-    help="Scenes to judge on (default: dev.jsonl of the folder).",
-)  # fmt: skip
-@click.option(
-    "--models", "--model", metavar="MODEL,...", multiple=True,
-    help="random, vanilla, vanilla+assigned, multi-row, scene-pooling, ranker, joint, 'joint without history' and "
-    "the others of docs/guessing.md; a folder that `train guesser` made; or module:factory of your own. "
-    "Commas, or repeated.",
-)  # fmt: skip
-@click.option(
-    "--assigned", is_flag=True,
-    help="Judge models named by a folder or module:factory also with one person behind each mask.",
-)  # fmt: skip
-@click.option("--together", is_flag=True, help="Judge the models named also weighted together.")
-@click.option("--ablations", is_flag=True, help="Judge joint also without each of its parts.")
-@click.option(
-    "--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the training scenes."
-)
-@click.option(
-    "--people", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
-    help="What people said of the same scenes: `study results --format answers` of a `guess` study.",
-)  # fmt: skip
-@names_option
-@limit_option
-@seed_option
-@items_option
-@output_option
-@report_option
-@json_option
-def guess_bench(
-    data: Path, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool, ablations: bool,
-    curve: bool, people: Path | None, names: str, limit: int | None, seed: int, items: Path | None,
-    output: Path | None, report: Path | None, as_json: bool,
-) -> None:  # fmt: skip
-    """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
-
-    \b
-    Examples:
-        understudy bench guess --data tvshowguess --report out.html
-        understudy bench guess --data tvshowguess --models joint,mine:guesser
-        understudy bench guess --data tvshowguess --models joint,who --together
-        understudy bench guess --data tvshowguess --people answers.jsonl
-    """
-    if together and not models:
-        raise click.UsageError("--together weights the models named: name two or more with --models")
-    from understudy.papers.tvshowguess.bench import MODELS, bench_guess
-
-    places_checked(items, output, report)
-    with watching() as watch:
-        document = bench_guess(
-            data, judge, listed(models) or MODELS, names, limit, seed, watch, items,
-            ablations=ablations, curve=curve, assigned=assigned, together=together, people=people,
-        )  # fmt: skip
-    deliver(document, "Who is speaking?", output, report, as_json, print_guess)
-
-
-TSV = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-
-@bench.command()
-@click.argument("ours", type=TSV, metavar="OURS.tsv")
-@click.argument("theirs", type=TSV, metavar="THEIRS.tsv")
-@seed_option
-@output_option
-@json_option
-def agreement(ours: Path, theirs: Path, seed: int, output: Path | None, as_json: bool) -> None:
+@click.argument("ours", type=IN_FILE, metavar="OURS.tsv")
+@click.argument("theirs", type=IN_FILE, metavar="THEIRS.tsv")
+@shared("seed output as_json")
+def agreement(options: Shared, ours: Path, theirs: Path) -> None:
     """Do two people say the same about what telling masked speakers took? Cohen's kappa of two tables.
 
     \b
     Example:
         understudy bench agreement friends.tsv friends-again.tsv
     """
-    from understudy.bench.items import manifest_of
+    from understudy.bench.run import manifest_of
     from understudy.formats.annotations import read_annotations
     from understudy.guessing.analysis import annotation_agreement
 
-    places_checked(output)
-    rows = annotation_agreement(read_annotations(ours), read_annotations(theirs), seed)
-    document = {"rows": rows, "manifest": manifest_of("agreement", [ours, theirs], seed, None, {})}
-    deliver(document, "Agreement", output, None, as_json, print_agreement)
+    def judge(_: Progress) -> Document:
+        rows = annotation_agreement(read_annotations(ours), read_annotations(theirs), options.seed)
+        return {"rows": rows, "manifest": manifest_of("agreement", [ours, theirs], options.seed, None, {})}
+
+    figures = [Figures("kappa", show="value 95% n paper reason")]
+    show = {"annotation": "annotation"}
+    measure(options, "Agreement", judge, lambda document: print_rows(document["rows"], show, figures))
 
 
-def places_checked(*paths: Path | None) -> None:
-    """Said before an hour's judging, not after it."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise InputError("cannot be written: there is no such folder", path)
+RANKS, MARKS = ("first_rank", "second_rank"), ("first", "second")
+OF_COMPARISON = ("metric", "value", "low", "high", "n", "paper", "unpaired", *MARKS, "p_value", "p_adjusted")
 
 
-def deliver(
-    document: Document,
-    title: str,
-    output: Path | None,
-    report: Path | None,
-    as_json: bool,
-    show: Callable[[Document], None],
-) -> None:
-    if output is not None:
-        output.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
-    if report is not None:
-        from understudy.bench.report import html_report
+@click.command(short_help="Compare two saved runs of a bench, item by item.")
+@click.argument("first", type=IN_FILE, metavar="A.json")
+@click.argument("second", type=IN_FILE, metavar="B.json")
+@click.option("--agents", metavar="A,B", help="Compare this agent of the first run with this of the second.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
+@json_option
+def compare(first: Path, second: Path, agents: str | None, seed: int, as_json: bool) -> None:
+    """Compare two runs that `bench` saved (-o or --items): their differences, with intervals and p values.
 
-        report.write_text(html_report(document, title), encoding="utf-8")
+    \b
+    Example:
+        understudy compare before.json after.json
+    """
+    from understudy.bench.items import compare_runs
+
+    names = listed([agents or ""])
+    if agents is not None and len(names) != 2:
+        raise click.UsageError("--agents names two, with a comma between: one of each run")
+    document = compare_runs(first, second, (names[0], names[1]) if names else None, seed)
     if as_json:
         print_json(document)
-        return
-    show(document)
-    for what, path in (("The document", output), ("The report", report)):
-        if path is not None:
-            click.echo(f"{what} is in {path}.")
+    else:
+        _print_compared(document)
+
+
+def _print_compared(document: dict[str, Any]) -> None:
+    out, rows = screen(), document["rows"]
+    judged = [
+        {**row, "judged": ", ".join(str(value) for key, value in row.items() if key not in OF_COMPARISON)}
+        for row in rows
+    ]
+    columns = [Figures("first", show="first second"), Figures("difference", show="value 95% p n", form="+.3f")]
+    print_rows(judged, {"judged": "judged", "metric": "metric"}, columns)
+    unpaired = max((row["unpaired"] for row in rows), default=0)
+    if unpaired:
+        out.print(f"\n{unpaired:,} items are in one of the runs only and were left out.")
+    out.print(f"\n{document['differ']:,} items differ.")
+    if document["differ_most"]:
+        out.print(heading("They differ most in"))
+        differing = (
+            (
+                item["item"],
+                ", ".join(str(item[key]) for key in item if key not in ("item", *RANKS, *MARKS)),
+                " -> ".join(f"{item[key]:g}" for key in (RANKS if "first_rank" in item else MARKS)),
+            )
+            for item in document["differ_most"]
+        )
+        is_ranked = "first_rank" in document["differ_most"][0]
+        heads: list[Column] = [("item", {"no_wrap": is_ranked}), ("judged", {}), ("place" if is_ranked else "", RIGHT)]
+        out.print(indented(table(heads, differing)))

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
-from understudy.cli.bench import deliver, items_option, limit_option, output_option, places_checked, report_option
-from understudy.cli.bench_tables import RIGHT
-from understudy.cli.found_people import read_with_people
+from understudy.cli.bench import bench, measure
 from understudy.cli.options import (
     DEFAULT_AGENT,
-    json_option,
+    FILE,
+    IN_FILE,
+    Shared,
+    check_writable,
     listed,
     load_reply_agent,
     rule_option,
-    seed_option,
+    shared,
     story_argument,
     with_rules,
 )
-from understudy.cli.progress import watching
-from understudy.cli.show import Column, clean, heading, indented, print_table, screen, voice
+from understudy.cli.progress import read_with_people
+from understudy.cli.show import clean, heading, indented, screen, voice
+from understudy.cli.tables import Document, Figures, print_rows
 from understudy.errors import AgentError, InputError
 from understudy.formats import embedded, sources_of
 from understudy.formats.probes import Probe, read_probes
@@ -33,18 +35,14 @@ from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
     from understudy.bench.guard import GuardingAgent, Judge
+    from understudy.progress import Progress
 
-__all__ = ["guard", "talk"]
-
-Document = dict[str, Any]
-FILE = click.Path(path_type=Path, dir_okay=False)
-PROBES_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN = 5  # probes answered wrongly that are shown without --verbose
 
 
-@click.command()
+@bench.command()
 @story_argument
-@click.option("--probes", "probes_file", type=PROBES_FILE, metavar="FILE", help="Probes of your own, for any story.")
+@click.option("--probes", "probes_file", type=IN_FILE, metavar="FILE", help="Probes of your own, for any story.")
 @click.option(
     "--agents", "--agent", metavar="AGENT,...", multiple=True, default=(DEFAULT_AGENT,), show_default=DEFAULT_AGENT,
     help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
@@ -54,17 +52,12 @@ SHOWN = 5  # probes answered wrongly that are shown without --verbose
     "--repeats", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
     help="Put each probe N times; agents that sample get another seed each time.",
 )  # fmt: skip
-@limit_option
-@seed_option
+@shared("limit seed")
 @click.option("-v", "--verbose", is_flag=True, help="Show all that was answered wrongly.")
-@items_option
-@output_option
-@report_option
-@json_option
+@shared("items output report as_json")
 def talk(
-    story: str, probes_file: Path | None, agents: tuple[str, ...], rules: tuple[str, ...], repeats: int,
-    limit: int | None, seed: int, verbose: bool, items: Path | None, output: Path | None, report: Path | None,
-    as_json: bool,
+    options: Shared, story: str, probes_file: Path | None, agents: tuple[str, ...], rules: tuple[str, ...],
+    repeats: int, verbose: bool,
 ) -> None:  # fmt: skip
     """Put a story's probes to agents: do they say what they must, and keep what they must not?
 
@@ -78,7 +71,7 @@ def talk(
     """
     from understudy.bench.talk import bench_talk
 
-    places_checked(items, output, report)
+    check_writable(options.items, options.output, options.report)
     opened = read_with_people(story)
     path, probes = _probes(story, opened, probes_file)
     judged = {
@@ -87,12 +80,15 @@ def talk(
         )
         for spec in listed(agents)
     }
-    with watching() as watch:
-        document = bench_talk(
-            opened, probes, judged, limit, repeats, seed, watch, (*_files_of(story), path), save_items=items
-        )
-    title = f"Talk: probes of {opened.title}"
-    deliver(document, title, output, report, as_json, lambda shown: _print_talk(shown, None if verbose else SHOWN))
+    document = measure(
+        options,
+        f"Talk: probes of {opened.title}",
+        lambda watch: bench_talk(
+            opened, probes, judged, options.limit, repeats, options.seed, watch, (*_files_of(story), path),
+            save_items=options.items,
+        ),
+        lambda document: _print_talk(document, None if verbose else SHOWN),
+    )  # fmt: skip
     _require_answers(document)
 
 
@@ -117,29 +113,18 @@ def _files_of(story: str) -> list[Path]:
     return [*scripts, *([] if cast is None else [cast])]
 
 
+VERDICTS = [Figures(metric, {"metric": metric}, "value 95% n", spread_form=".2f") for metric in ("must", "violations")]
+
+
 def _print_talk(document: Document, shown: int | None) -> None:
     rows, out = document["rows"], screen()
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
     for agent in dict.fromkeys(row["agent"] for row in rows):
-        by_metric = {(row["metric"], row["kind"]): row for row in rows if row["agent"] == agent}
+        of_agent = [row for row in rows if row["agent"] == agent]
         out.print(heading(agent))
-        columns: list[Column] = [("kind", {"no_wrap": True})]
-        for metric in ("must", "violations"):
-            columns += [(metric, RIGHT), ("95%", RIGHT), ("n", RIGHT)]
-        print_table(
-            out,
-            columns,
-            ((kind, *_cells(by_metric["must", kind]), *_cells(by_metric["violations", kind])) for kind in kinds),
-        )
-        out.print(indented(_costs(by_metric)))
+        print_rows(of_agent, {"kind": "kind"}, VERDICTS)
+        out.print(indented(_costs({(row["metric"], row["kind"]): row for row in of_agent})))
         _print_faults([reply for reply in document["replies"] if reply["agent"] == agent], shown)
         out.print()
-
-
-def _cells(row: Document) -> tuple[str, str, str]:
-    if row["value"] is None:
-        return "-", "", ""
-    return f"{row['value']:.3f}", f"{row['low']:.2f}..{row['high']:.2f}", f"{row['n']:,}"
 
 
 def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
@@ -172,7 +157,7 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
         out.print(indented(f"{len(faulty) - shown} more such answers: --verbose shows them."))
 
 
-@click.command()
+@bench.command()
 @click.argument("story", metavar="[STORY]", required=False)
 @click.option(
     "--replies", type=FILE, metavar="FILE.jsonl",
@@ -196,18 +181,15 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     "--limit", type=click.IntRange(1, 10_000), default=60, show_default=True, metavar="N",
     help="Judge a seeded sample of N situations.",
 )  # fmt: skip
-@seed_option
+@shared("seed")
 @click.option("-v", "--verbose", is_flag=True, help="Show every draft that was judged wrongly.")
 @click.option(
-    "--items", "--save-items", "items", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Save the result of every item, for `compare`.",
-)  # fmt: skip
-@output_option
-@report_option
-@json_option
+    "--items", "--save-items", "items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."
+)
+@shared("output report as_json")
 def guard(
-    story: str | None, replies: Path | None, rules: tuple[str, ...], agents: tuple[str, ...], guards: tuple[str, ...],
-    limit: int, seed: int, verbose: bool, items: Path | None, output: Path | None, report: Path | None, as_json: bool,
+    options: Shared, story: str | None, replies: Path | None, rules: tuple[str, ...], agents: tuple[str, ...],
+    guards: tuple[str, ...], limit: int, verbose: bool, items: Path | None,
 ) -> None:  # fmt: skip
     """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
 
@@ -224,15 +206,19 @@ def guard(
     from understudy.bench.guard import bench_guard, rule_judge
     from understudy.judging import Rule
 
-    places_checked(items, output, report)
+    check_writable(items, options.output, options.report)
     if (story is None) == (replies is None):
         raise click.UsageError("say what to judge on: a STORY, or --replies FILE.jsonl")
+    shown = None if verbose else SHOWN
     if replies is not None:
         if guards:
             raise click.UsageError("--replies judges agents: name them with --agent, not with --guard")
-        document = _judged_replies(replies, agents, items)
-        shown = None if verbose else SHOWN
-        deliver(document, f"Guards on {replies.name}", output, report, as_json, lambda d: _print_replies(d, shown))
+        measure(
+            options,
+            f"Guards on {replies.name}",
+            lambda watch: _judged_replies(replies, agents, items, watch),
+            lambda document: _print_replies(document, shown),
+        )
         return
     assert story is not None
     opened = read_with_people(story)
@@ -240,19 +226,20 @@ def guard(
     judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
     if not judges:
         judges = {" ".join(rules): rule_judge([Rule.parse(rule) for rule in rules], opened)}
-    with watching() as watch:
-        document = bench_guard(opened, judges, limit, seed, watch, _files_of(story), save_items=items)
-    title = f"Guards on {opened.title}"
-    deliver(document, title, output, report, as_json, lambda shown: _print_guard(shown, None if verbose else SHOWN))
+    measure(
+        options,
+        f"Guards on {opened.title}",
+        lambda watch: bench_guard(opened, judges, limit, options.seed, watch, _files_of(story), save_items=items),
+        lambda document: _print_guard(document, shown),
+    )
 
 
-def _judged_replies(path: Path, agents: Sequence[str], items: Path | None) -> Document:
+def _judged_replies(path: Path, agents: Sequence[str], items: Path | None, watch: Progress) -> Document:
     from understudy.bench.guard_replies import bench_replies, read_replies
 
-    with watching() as watch:
-        replies, stories = read_replies(path)
-        judges = {spec: _guarding(spec, stories) for spec in listed(agents)}
-        return bench_replies(replies, stories, judges, watch, (path,), save_items=items)
+    replies, stories = read_replies(path)
+    judges = {spec: _guarding(spec, stories) for spec in listed(agents)}
+    return bench_replies(replies, stories, judges, watch, (path,), save_items=items)
 
 
 def _guard_of(spec: str, story: Story) -> Judge:
@@ -280,13 +267,11 @@ def _guarding(spec: str, stories: Callable[[str], Sequence[Story]]) -> GuardingA
 
 def _print_replies(document: Document, shown: int | None) -> None:
     rows, out = document["rows"], screen()
-    columns: list[Column] = [("kind", {"no_wrap": True}), ("", {"no_wrap": True}), ("by", {"no_wrap": True})]
-    columns += [("share", RIGHT), ("95%", RIGHT), ("n", RIGHT)]
+    columns = [Figures("share", show="value 95% n", spread_form=".2f")]
     for agent in dict.fromkeys(row["agent"] for row in rows):
         out.print(heading(agent))
         of_agent = [row for row in rows if row["agent"] == agent]
-        lines = ((row["kind"], row["metric"], row["guard"], *_cells(row)) for row in of_agent)
-        print_table(out, columns, lines, keys=3)
+        print_rows(of_agent, {"kind": "kind", "": "metric", "by": "guard"}, columns)
         changed = [
             reply for reply in document["replies"] if reply["agent"] == agent and (reply["stopped"] or reply["altered"])
         ]
@@ -305,11 +290,11 @@ def _print_replies(document: Document, shown: int | None) -> None:
 
 def _print_guard(document: Document, shown: int | None) -> None:
     rows, out = document["rows"], screen()
-    columns: list[Column] = [("offered", {"no_wrap": True}), ("stopped", RIGHT), ("95%", RIGHT), ("n", RIGHT)]
+    columns = [Figures("stopped", show="value 95% n", spread_form=".2f")]
     for agent in dict.fromkeys(row["agent"] for row in rows):
         out.print(heading(agent))
         of_agent = [row for row in rows if row["agent"] == agent]
-        print_table(out, columns, ((row["offered"], *_cells(row)) for row in of_agent))
+        print_rows(of_agent, {"offered": "offered"}, columns)
         drafts = [draft for draft in document["drafts"] if draft["agent"] == agent]
         passed = [draft for draft in drafts if draft["offered"] != "own" and not draft["stopped"]]
         wrong = [draft for draft in drafts if draft["offered"] == "own" and draft["stopped"]]

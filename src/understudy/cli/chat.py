@@ -16,7 +16,6 @@ from rich.text import Text
 
 from understudy.agents import draws_on_lines
 from understudy.cli.conversation import Conversation
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     agent_option,
     annotated_option,
@@ -31,6 +30,7 @@ from understudy.cli.options import (
     story_argument,
     with_rules,
 )
+from understudy.cli.progress import read_with_people
 from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.errors import MissingAnswer, StoryError, UnderstudyError

@@ -13,11 +13,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import click
 from rich.text import Text
 
-from understudy.cli.bench import places_checked
-from understudy.cli.bench_tables import RIGHT
-from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.options import check_writable, existing_refused, force_option, json_option
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Column, clean, indented, print_json, print_table, screen
+from understudy.cli.tables import RIGHT
 from understudy.errors import InputError
 from understudy.registry import Imported
 
@@ -84,7 +83,7 @@ def check(
     from understudy.bench.check.running import document_of, run_tests
     from understudy.bench.check.tests_file import read_tests
 
-    places_checked(junit)
+    check_writable(junit)
     file = read_tests(tests, read_showing)
     if repeats is not None:
         file = replace(file, tests=tuple(replace(test, repeats=repeats) for test in file.tests))
@@ -106,7 +105,7 @@ def check(
 def _write_example(path: Path, force: bool) -> None:
     from understudy.bench.check.running import EXAMPLE
 
-    places_checked(path)
+    check_writable(path)
     existing_refused(path, force)
     path.write_text(EXAMPLE, encoding="utf-8")
     click.echo(f"An example is in {path}.")

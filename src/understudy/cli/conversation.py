@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import socket
-import sys
-import threading
-import webbrowser
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from time import sleep
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from understudy.errors import InputError, StoryError
 from understudy.formats.cards.document import greeting_number
@@ -36,19 +28,7 @@ from understudy.story.dialogue import (
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
 
-if TYPE_CHECKING:
-    from understudy.server.http_server import HttpServer
-
-__all__ = [
-    "AnsweredMessage",
-    "Conversation",
-    "Greeting",
-    "browsable",
-    "ending_with_its_threads",
-    "key_in",
-    "listen",
-    "open_when_up",
-]
+__all__ = ["AnsweredMessage", "Conversation", "Greeting"]
 
 STOP_TIMEOUT_S = 5.0  # how long a cancelled agent is waited for
 
@@ -227,80 +207,3 @@ def _stream_in_thread(
     finally:
         cancellation.cancel()
         thread.join(STOP_TIMEOUT_S)
-
-
-# What commands that serve have in common: the socket, the key, and the page that is opened.
-
-
-def key_in(path: Path) -> str:
-    try:
-        key = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            "cannot be read as a key: give a text file that holds the key and nothing else", path
-        ) from error
-    if not key or "\n" in key:
-        raise InputError("holds no key, or more than one line: write the key into it and nothing else", path)
-    return key
-
-
-def listen(host: str, port: int) -> socket.socket:
-    from understudy.server.http_server import ListeningSocket
-
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = ListeningSocket(family)
-        try:
-            if os.name == "posix":
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen()
-        except OSError:
-            listening.close()
-            raise
-    except socket.gaierror as error:
-        raise InputError(f"'{host}' is no address of this machine: leave --host out, or give one that is") from error
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise InputError(
-                f"port {port} is taken, perhaps by another `understudy serve`: choose one with --port, "
-                "or --port 0 for any free one"
-            ) from error
-        raise InputError(f"cannot serve on {host}, port {port}: {error.strerror}; choose others") from error
-    return listening
-
-
-def browsable(host: str) -> str:
-    """The address as a browser on this machine takes it."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104
-        return "localhost"
-    return f"[{host}]" if ":" in host else host
-
-
-def open_when_up(server: HttpServer, page: str) -> None:
-    while not server.started:
-        sleep(0.05)
-    webbrowser.open(page)
-
-
-@contextmanager
-def ending_with_its_threads() -> Iterator[None]:
-    """Where a thread that was started inside still computes when all is closed, the process ends without it.
-
-    Python would wait for it, and an agent that computes for hours cannot be stopped otherwise.
-    """
-    before, status = set(threading.enumerate()), 0
-    try:
-        yield
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        if not _is_computing(before):
-            raise
-    if _is_computing(before):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _is_computing(before: set[threading.Thread]) -> bool:
-    return any(thread.is_alive() and not thread.daemon for thread in threading.enumerate() if thread not in before)

@@ -15,10 +15,20 @@ from typing import Any
 import click
 
 from understudy.cli.cast_and_scenes import cast_table
-from understudy.cli.chart import print_affection
 from understudy.cli.chat import print_why
 from understudy.cli.options import DEFAULT_AGENT, json_option, load_reply_agent
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, spoken, voice, when
+from understudy.cli.show import (
+    Screen,
+    clean,
+    heading,
+    indented,
+    print_affection,
+    print_json,
+    screen,
+    spoken,
+    voice,
+    when,
+)
 from understudy.formats import probes_of, read
 from understudy.formats.documents import cast_document, line_document, reply_document
 from understudy.formats.probes import Probe

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     at_option,
@@ -20,7 +19,7 @@ from understudy.cli.options import (
     text_column,
     text_column_option,
 )
-from understudy.cli.progress import working
+from understudy.cli.progress import read_with_people, working
 from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
 from understudy.cli.utterances import store_option
 from understudy.errors import InputError

@@ -1,25 +1,48 @@
-"""`understudy guess` and `understudy voices`: who is speaking, and who sounds alike?"""
+"""`understudy guess`, `voices` and `bench guess`: who is speaking, and who sounds alike?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
-from understudy.cli.found_people import read_with_people
-from understudy.cli.guess_tables import print_guess, print_voices
-from understudy.cli.options import annotated_option, json_option, listed, names_option, seed_option, story_argument
-from understudy.cli.progress import watching, working
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, short, voice
+from understudy.cli.bench import bench, measure
+from understudy.cli.options import (
+    FOLDER,
+    IN_FILE,
+    Shared,
+    annotated_option,
+    json_option,
+    listed,
+    names_option,
+    seed_option,
+    shared,
+    story_argument,
+)
+from understudy.cli.progress import read_with_people, watching, working
+from understudy.cli.show import (
+    Column,
+    Screen,
+    bar,
+    clean,
+    heading,
+    indented,
+    print_json,
+    print_table,
+    screen,
+    short,
+    voice,
+)
+from understudy.cli.tables import RIGHT, Document, Figures, print_comparisons, print_rows, share
 
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry
 
-__all__ = ["guess", "voices"]
+__all__ = ["guess", "print_guess", "print_voices", "voices"]
 
-Document = dict[str, Any]
 SHOWN = 110  # letters of a line
 REASONS = 3  # of each mask
 
@@ -147,3 +170,227 @@ def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_jso
         print_json(document)
         return
     print_voices(document, pairs)
+
+
+@bench.command("guess")
+@click.option("--data", type=FOLDER, required=True, metavar="DIR", help="The TVShowGuess folder, with transcripts/.")
+@click.option(
+    "--judge", type=IN_FILE, metavar="FILE.jsonl",
+    help="Scenes to judge on (default: dev.jsonl of the folder).",
+)  # fmt: skip
+@click.option(
+    "--models", "--model", metavar="MODEL,...", multiple=True,
+    help="random, vanilla, vanilla+assigned, multi-row, scene-pooling, ranker, joint, 'joint without history' and "
+    "the others of docs/guessing.md; a folder that `train guesser` made; or module:factory of your own. "
+    "Commas, or repeated.",
+)  # fmt: skip
+@click.option(
+    "--assigned", is_flag=True,
+    help="Judge models named by a folder or module:factory also with one person behind each mask.",
+)  # fmt: skip
+@click.option("--together", is_flag=True, help="Judge the models named also weighted together.")
+@click.option("--ablations", is_flag=True, help="Judge joint also without each of its parts.")
+@click.option(
+    "--curve", is_flag=True, help="Judge joint also with an eighth, a quarter and half of the training scenes."
+)
+@click.option(
+    "--people", type=IN_FILE, metavar="FILE.jsonl",
+    help="What people said of the same scenes: `study results --format answers` of a `guess` study.",
+)  # fmt: skip
+@names_option
+@shared("limit seed items output report as_json")
+def guess_bench(
+    options: Shared, data: Path, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool,
+    ablations: bool, curve: bool, people: Path | None, names: str,
+) -> None:  # fmt: skip
+    """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
+
+    \b
+    Examples:
+        understudy bench guess --data tvshowguess --report out.html
+        understudy bench guess --data tvshowguess --models joint,mine:guesser
+        understudy bench guess --data tvshowguess --models joint,who --together
+        understudy bench guess --data tvshowguess --people answers.jsonl
+    """
+    if together and not models:
+        raise click.UsageError("--together weights the models named: name two or more with --models")
+    from understudy.papers.tvshowguess.bench import MODELS, bench_guess
+
+    measure(
+        options,
+        "Who is speaking?",
+        lambda watch: bench_guess(
+            data, judge, listed(models) or MODELS, names, options.limit, options.seed, watch, options.items,
+            ablations=ablations, curve=curve, assigned=assigned, together=together, people=people,
+        ),
+        print_guess,
+    )  # fmt: skip
+
+
+ALL = "all"
+PEOPLE = "people"  # the row of those who were asked: no model
+LONGEST = 9  # letters of a name at the head of a column
+WIDE = 24
+MOST = 8  # people in a table of who is taken for whom
+CUTS = (
+    ("coarse_evidence", "evidence, when people told them"),
+    ("evidence", "evidence, more finely"),
+    ("history", "what history it took"),
+    ("reasoning", "what reasoning it took"),
+)
+CLUES = {"joint": "all clues", "words alone": "their words alone"}
+
+
+def print_guess(document: Document) -> None:
+    """By show for all models; the rest for the one that is right most often."""
+    rows = document["rows"]
+    overall = [
+        row
+        for row in rows
+        if (row["metric"], row.get("show")) == ("accuracy", ALL) and row["model"] != PEOPLE and row["value"] is not None
+    ]
+    best = max(overall, key=lambda row: row["value"])["model"] if overall else None
+    _by_show(rows)
+    _by_speakers(rows)
+    ours = [row for row in rows if row["model"] == best]
+    _by_character(ours)
+    for name, said in CUTS:
+        _by_cut([row for row in ours if row["metric"] == f"accuracy_by_{name}"], name, f"{best}: {said}")
+    _confusions([confusion for confusion in document["confusions"] if confusion["model"] == best])
+    _comparisons(document["comparisons"], best)
+    _history(rows)
+    screen().print("Intervals draw whole scenes. All models, counts and flows are in the document: --json, or -o FILE.")
+
+
+def _by_show(rows: Sequence[Document]) -> None:
+    """A line for each model, a column for each show; beneath it the paper's, where it has such a model."""
+    accuracies = [row for row in rows if row["metric"] == "accuracy"]
+    shows = [*dict.fromkeys(row["show"] for row in accuracies if row["show"] != ALL), ALL]
+    lines = list[Document]()
+    for model in dict.fromkeys(row["model"] for row in accuracies):
+        of_model = [row for row in accuracies if row["model"] == model]
+        has_value = any(row["value"] is not None for row in of_model)
+        if has_value:
+            lines += [{**row, "line": short(model, WIDE)} for row in of_model]
+        if any(row["paper"] is not None for row in of_model):
+            theirs: Document = {"line": f"{short(model, WIDE)}, paper", "low": None}
+            lines += [{**row, **theirs, "value": row["paper"]} for row in of_model]
+    counts = {row["show"]: row["n"] for row in reversed(accuracies) if row["value"] is not None}
+    lines += [{"line": "speakers", "show": show, "value": counts.get(show, 0)} for show in shows if counts]
+    columns = [Figures(_head(show), {"show": show}) for show in shows]
+    print_rows(lines, {"model": "line"}, [*columns, Figures("95%", {"show": ALL}, "95%")], "Accuracy by show")
+
+
+def _by_speakers(rows: Sequence[Document]) -> None:
+    of_all = [{**row, "line": short(row["model"], WIDE)} for row in rows if row.get("show") == ALL]
+    by_crowd = [row for row in of_all if row["metric"] == "accuracy_by_speakers"]
+    scenes = [row for row in of_all if row["metric"] == "scene_accuracy"]
+    columns = [Figures("of scenes", {"metric": "scene_accuracy"})]
+    columns += [
+        Figures(f"{crowd} speak", {"speakers": crowd}) for crowd in sorted({row["speakers"] for row in by_crowd})
+    ]
+    print_rows([*scenes, *by_crowd], {"model": "line"}, columns, "Mean over scenes, and accuracy by number of speakers")
+
+
+def _by_character(rows: Sequence[Document]) -> None:
+    """For each show a line of its people, those who are found best first."""
+    accuracies = [row for row in rows if row["metric"] == "accuracy_by_character"]
+    lines = []
+    for show in dict.fromkeys(row["show"] for row in accuracies):
+        people = sorted((row for row in accuracies if row["show"] == show), key=lambda row: -row["value"])
+        lines.append((_plain(show), ", ".join(f"{row['character']} {share(row['value'])}" for row in people)))
+    if lines:
+        _print(f"{rows[0]['model']}: by character", [("show", {"no_wrap": True}), ("accuracy", {})], lines)
+
+
+def _by_cut(rows: Sequence[Document], name: str, title: str) -> None:
+    """A line for each group, a column for each show that has annotations."""
+    shows = [*dict.fromkeys(row["show"] for row in rows if row["show"] != ALL), ALL]
+    columns = [Figures(_head(show), {"show": show}) for show in shows]
+    print_rows(rows, {name.replace("_", " "): name}, [*columns, Figures("95%", {"show": ALL}, "95% n")], title)
+
+
+def _confusions(confusions: Sequence[Document]) -> None:
+    """Who they were by line, whom they were taken for by column."""
+    for confusion in confusions:
+        names = confusion["names"][:MOST]
+        columns: list[Column] = [("who", {}), *((short(name, LONGEST), RIGHT) for name in names)]
+        lines = [
+            (short(name, WIDE), *(str(count or "-") for count in counts[:MOST]))
+            for name, counts in zip(names, confusion["counts"])
+        ]
+        cut = f", the {MOST} masked most" if len(confusion["names"]) > MOST else ""
+        _print(f"{confusion['model']}: who is taken for whom in {_plain(confusion['show'])}{cut}", columns, lines)
+
+
+def _comparisons(comparisons: Sequence[Document], best: str | None) -> None:
+    lines = []
+    for row in comparisons:
+        first, second = row["agents"]
+        if best in (first, second):
+            sign = 1 if first == best else -1
+            low, high = sorted((sign * row["low"], sign * row["high"]))
+            rival = second if first == best else first
+            difference = {"difference": sign * row["difference"], "low": low, "high": high}
+            lines.append({**row, "agents": [rival], **difference})
+    print_comparisons(lines, {"less": "agents"}, f"{best} and the others, paired over scenes")
+
+
+def _history(rows: Sequence[Document]) -> None:
+    gains = [row for row in rows if row["metric"] == "history_gain"]
+    if gains:
+        title = f"What history adds: {gains[0]['model']} less {gains[0]['without']}"
+        print_rows(gains, {"history": "history"}, [Figures("gain", show="value 95% p n", form="+.3f")], title)
+    recalls = [row for row in rows if row["metric"].startswith("history_recall@")]
+    recall = [Figures("recall", show="value 95% reason")]
+    print_rows(recalls, {"": "metric", "found by": "model"}, recall, "Earlier scenes found")
+
+
+def print_voices(document: Document, most: int) -> None:
+    out = screen()
+    by_model = {row["model"]: row for row in document["rows"] if row["metric"] == "accuracy" and row["show"] != "all"}
+    out.print(heading(f"{document['story']}: who can be told apart"))
+    for model, row in by_model.items():
+        by = CLUES.get(model, model)
+        if row["value"] is None:
+            out.print(indented(f"no figure for {by}: {row.get('reason') or 'nothing was asked'}"))
+            continue
+        low = "" if row["low"] is None else f" ({row['low']:.2f}-{row['high']:.2f})"
+        out.print(indented(f"{row['value']:.2f}{low} of {row['n']} parts told right by {by}"))
+    rows = [
+        (f"{pair['pair'][0]}, {pair['pair'][1]}", bar(min(2 * pair["alike"], 1.0), 12), f"{pair['alike']:.2f}",
+         f"{pair['told_apart']:.2f}")
+        for pair in document["pairs"][:most] if pair["alike"] is not None
+    ]  # fmt: skip
+    unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
+    out.print(heading("\nThe most alike (0.5: nobody could tell)"))
+    print_table(out, ["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)
+    for pair in unheard:
+        out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
+    for pair in document["pairs"][:most]:
+        if not pair["lines"]:
+            continue
+        out.print(heading(f"\n{pair['pair'][0]} and {pair['pair'][1]}"))
+        for line in pair["lines"]:
+            out.print(indented(f"{line['moment']} {line['who']}, taken for {line['taken_for']} ({line['share']:.2f}): "
+                               f"{clean(short(line['text'], SHOWN))}"))  # fmt: skip
+        for who, terms in pair["terms"].items():
+            if terms:
+                out.print(indented(Text(f"only {who}: {', '.join(terms)}", "dim")))
+
+
+def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]) -> None:
+    out = screen()
+    out.print(heading(title))
+    print_table(out, columns, lines)
+    out.print()
+
+
+def _plain(show: str) -> str:
+    return show.replace("_", " ")
+
+
+def _head(show: str) -> str:
+    """A show's name where there is room for a few letters: its initials if it is long."""
+    words = _plain(show).split()
+    return _plain(show) if len(show) <= LONGEST else "".join(word[0].upper() for word in words)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_AGENT",
+    "FILE",
+    "FOLDER",
+    "IN_FILE",
+    "Shared",
     "agent_option",
     "annotated_option",
     "at_option",
+    "check_writable",
     "columns_option",
     "existing_refused",
     "facing_option",
@@ -35,11 +42,16 @@ __all__ = [
     "names_option",
     "rule_option",
     "seed_option",
+    "shared",
     "story_argument",
     "text_column",
     "text_column_option",
     "with_rules",
 ]
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+IN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 story_argument = click.argument("story", metavar="STORY")
 name_argument = click.argument("name", metavar="NAME")
@@ -82,6 +94,54 @@ names_option = click.option(
     "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
     help="What becomes of their names inside the text: swapped, fame is of no use.",
 )  # fmt: skip
+
+SHARED: dict[str, Callable[..., Any]] = {
+    "data": click.option("--data", type=FOLDER, required=True, help="The folder that has its files."),
+    "limit": click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N."),
+    "seed": seed_option,
+    "items": click.option("--items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."),
+    "output": click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the whole document to a file."),
+    "report": click.option("--report", type=FILE, metavar="FILE.html", help="Write a report to look at."),
+    "as_json": json_option,
+}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What benches have in common: the data, which sample of it is judged, and where the results go."""
+
+    data: Path = Path()
+    limit: int | None = None
+    seed: int = 0
+    items: Path | None = None
+    output: Path | None = None
+    report: Path | None = None
+    as_json: bool = False
+
+
+def shared(names: str) -> Callable[[Command], Callable[..., Any]]:
+    """Adds the options of these names, in this order; the command gets their values as `options: Shared`."""
+
+    def decorate(command: Command) -> Callable[..., Any]:
+        @wraps(command)
+        def gathered(**given: Any) -> Any:
+            values = {name: given.pop(name) for name in names.split()}
+            return command(**given | {"options": replace(given.get("options", Shared()), **values)})
+
+        decorated: Callable[..., Any] = gathered
+        for name in reversed(names.split()):
+            decorated = SHARED[name](decorated)
+        return decorated
+
+    return decorate
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Fail early if an output folder is missing."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise InputError("cannot be written: there is no such folder", path)
 
 
 def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     existing_refused,
@@ -18,7 +17,7 @@ from understudy.cli.options import (
     seed_option,
     story_argument,
 )
-from understudy.cli.progress import watching
+from understudy.cli.progress import read_with_people, watching
 from understudy.cli.show import Column, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import InputError
 from understudy.formats import sources_of

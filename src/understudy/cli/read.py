@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.found_people import find_while_reading, found_document, found_sentence
 from understudy.cli.options import (
     columns_option,
     existing_refused,
@@ -21,7 +20,7 @@ from understudy.cli.options import (
     lore_option,
     named_columns,
 )
-from understudy.cli.progress import read_showing, watching
+from understudy.cli.progress import find_while_reading, found_document, found_sentence, read_showing, watching
 from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
 from understudy.errors import InputError
 from understudy.formats import sources_of
@@ -51,9 +50,6 @@ MOST_PARTS = 8  # named in the report
     help="Story file to write (default: by the title).",
 )
 @click.option("--format", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
-@click.option(
-    "--as", "form_as", hidden=True, help="What --format was called; with other commands it names a character."
-)
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--no-people", is_flag=True, help="Do not look in the text for who its people are to each other.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
@@ -70,7 +66,7 @@ MOST_PARTS = 8  # named in the report
 @force_option
 @json_option
 def read(
-    paths: tuple[str, ...], output: Path | None, form: str | None, form_as: str | None, unread: int | None,
+    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None,
     no_people: bool, encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None,
     lore: tuple[Path, ...], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
@@ -100,7 +96,7 @@ def read(
     entries = lore_in(lore)
     try:
         doubtful, named = DoubtfulQuotations(bound), named_columns(columns)
-        story = read_showing(what, into, entries, form=form or form_as, columns=named, texts=texts, quotations=doubtful)
+        story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
         raise click.exceptions.Exit(STOPPED) from None

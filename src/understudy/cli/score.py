@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from understudy import __version__
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import (
     annotated_option,
     at_option,
@@ -24,7 +23,7 @@ from understudy.cli.options import (
     text_column,
     text_column_option,
 )
-from understudy.cli.progress import working
+from understudy.cli.progress import read_with_people, working
 from understudy.cli.show import Column, clean, grid, heading, indented, print_json, screen, short, table, when
 from understudy.errors import InputError
 from understudy.story.dialogue import Score, situation_at
@@ -32,9 +31,8 @@ from understudy.story.persona import Persona
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
-    from understudy.cli.score_rows import Row, Summary
     from understudy.metrics.scoring.engine import ScoringRequest
-    from understudy.metrics.scoring.output import Tally
+    from understudy.metrics.scoring.lines import Row, Tally
     from understudy.story.storyfile import Story
 
 __all__ = ["score"]
@@ -92,11 +90,11 @@ def score(
         understudy score 'data/*.parquet' --story demo --as Zita \\
             --engine daft -o scores.parquet
     """
-    from understudy.cli.score_rows import SETS, Summary, score_rows, score_sets, set_metrics, write_scores
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
     from understudy.metrics.scoring.engine import ScoringRequest, anywhere, line_metrics
     from understudy.metrics.scoring.inputs import pieces
+    from understudy.metrics.scoring.lines import SETS, Tally, score_rows, score_sets, set_metrics, write_scores
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -115,7 +113,7 @@ def score(
     grounds = MetricContext(opened, situation, author=True)
     rows: list[Row] = []
     sets: list[Score] = []
-    summary: Summary | Tally
+    summary: Tally
     if engine == "daft":
         ranked = None if glove is None else anywhere(str(glove))
         request = ScoringRequest(anywhere(story), name, at, facing, names, ranked, why, _shared(model))
@@ -126,10 +124,10 @@ def score(
         if of_sets:
             with working("Judging all lines together"):
                 count, sets = score_sets(
-                    pieces(file, text=column), set_metrics(of_sets, grounds, labelled), grounds.samples
+                    pieces(file, text=column), set_metrics(of_sets, grounds, _labelled(labelled)), grounds.samples
                 )
         if not metrics:
-            summary = Summary(())
+            summary = Tally.empty()
             summary.count = count
         elif output is not None:
             if force:
@@ -137,7 +135,7 @@ def score(
             with _counting_lines() as done:
                 summary = write_scores(file, metrics, output, why, done, column)
         else:
-            summary = Summary(metrics)
+            summary = Tally.empty(metrics)
             for row in score_rows(file, metrics, math.inf if as_json else EXPLAINED, column=column):
                 summary.add(row)
                 if as_json or len(rows) < LISTED:
@@ -157,6 +155,19 @@ def score(
         screen().print(f"Reasons are shown for up to {EXPLAINED} lines: --json has them, -o OUT --why writes them.")
     if output is None and of_lines and summary.count > len(rows):
         click.echo(f"The first {len(rows):,} lines are shown: -o OUT.jsonl writes them all.")
+
+
+def _labelled(file: Path | None) -> tuple[list[str], list[str]] | None:
+    """Lines that somebody called fit, and lines called unfit."""
+    if file is None:
+        return None
+    from understudy.judging import read_labelled
+
+    lines = read_labelled(file)
+    fit, unfit = ([line.text for line in lines if line.fit is wanted] for wanted in (True, False))
+    if not fit or not unfit:
+        raise InputError("needs lines of both kinds, fit and unfit, to learn from", file)
+    return fit, unfit
 
 
 def _score_scaled(
@@ -203,7 +214,7 @@ def _place_checked(file: Path, output: Path, engine: str) -> None:
 
 
 def _document(
-    persona: Persona, names: Sequence[str], rows: list[Row] | None, summary: Summary | Tally, sets: Sequence[Score],
+    persona: Persona, names: Sequence[str], rows: list[Row] | None, summary: Tally, sets: Sequence[Score],
     warning: str,
 ) -> Row:  # fmt: skip
     document: Row = {"character": persona.name, "moment": persona.moment.dotted, "metrics": names}
@@ -222,7 +233,7 @@ def _refuse(
     labelled: Path | None,
 ) -> None:  # fmt: skip
     """What does not go together is said before anything is read."""
-    from understudy.cli.score_rows import PERSONA
+    from understudy.metrics.scoring.lines import PERSONA
 
     if of_sets and engine == "daft":
         raise click.UsageError(f"{of_sets[0]} judges all lines together: leave --engine daft out for it")
@@ -242,8 +253,8 @@ def _shared(model: str | None) -> str | None:
 
 
 def _names(wanted: str | None) -> tuple[str, ...]:
-    from understudy.cli.score_rows import SETS
     from understudy.metrics.registry import DEFAULT_METRICS, METRICS
+    from understudy.metrics.scoring.lines import SETS
 
     names = DEFAULT_METRICS if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:
@@ -331,7 +342,7 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def _print_summary(persona: Persona, summary: Summary | Tally, sets: Sequence[Score]) -> None:
+def _print_summary(persona: Persona, summary: Tally, sets: Sequence[Score]) -> None:
     out = screen()
     out.print()
     out.print(heading(f"{summary.count:,} lines as {persona.name} at {when(persona.moment)}"))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import json_option, listed, load_reply_agent, seed_option
-from understudy.cli.progress import watching
+from understudy.cli.progress import read_with_people, watching
 from understudy.cli.show import clean, indented, print_json, screen
 from understudy.errors import InputError
 
@@ -68,8 +67,7 @@ def self_chat(
         understudy self-chat --agents human,my-kv --data pc/ -o replay.jsonl
         understudy self-chat --agents auto --story demo --who Zita,Pia -o c.jsonl
     """
-    from understudy.bench.chats.seatings import personachat_seatings, story_seatings
-    from understudy.bench.chats.self_chat import hold_chats
+    from understudy.bench.self_chat import hold_chats, personachat_pairings, story_pairings
     from understudy.formats.chat_records import HUMAN
     from understudy.metrics.scoring.engine import story_digest
 
@@ -89,12 +87,12 @@ def self_chat(
         if len(pair) != 2 or HUMAN in names:
             raise click.UsageError("--story needs --who NAME,NAME, two characters, and an agent for each of them")
         opened.append(read_with_people(story))
-        seatings = story_seatings(opened[0], (pair[0], pair[1]), at, chats, seed)
+        pairings = story_pairings(opened[0], (pair[0], pair[1]), at, chats, seed)
         files: list[Path] = []
         about = {"story": opened[0].title, "digest": story_digest(opened[0]), "who": pair, "at": list(at)}
     else:
         file = _profiles(data or Path())
-        seatings = personachat_seatings(file, chats, given, seed)
+        pairings = personachat_pairings(file, chats, given, seed)
         replies = replies or next(iter(sorted(file.parent.glob(TRAINING))), None)
         files, about = [file, *([replies] if replies else [])], {}
         if replies is not None:
@@ -105,7 +103,7 @@ def self_chat(
     )
     with watching() as watch:
         document = hold_chats(
-            ((names[0], first), (names[1], second)), seatings, output, turns=turns, given=given,
+            ((names[0], first), (names[1], second)), pairings, output, turns=turns, given=given,
             files=files, about=about, seed=seed, fresh=fresh, progress=watch,
         )  # fmt: skip
     if as_json:
@@ -124,7 +122,7 @@ def _profiles(data: Path) -> Path:
 
 def _candidates(replies: Path, shared: bool) -> tuple[Candidates, Candidates]:
     """What each side may say: the replies of a file, or half of them where both sides choose from them."""
-    from understudy.bench.chats.seatings import halved, personachat_exchanges
+    from understudy.bench.self_chat import halved, personachat_exchanges
 
     exchanges = personachat_exchanges(replies)
     first, second = (exchanges, exchanges) if shared else halved(exchanges)

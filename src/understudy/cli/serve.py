@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.conversation import browsable, ending_with_its_threads, key_in, listen, open_when_up
-from understudy.cli.found_people import read_with_people
 from understudy.cli.options import DEFAULT_AGENT, annotated_option, load_reply_agent, rule_option, with_rules
+from understudy.cli.progress import read_with_people
+from understudy.cli.serving import (
+    KEY,
+    behind_proxy_option,
+    browsable,
+    ending_with_its_threads,
+    json_log_option,
+    key_in,
+    listen,
+    open_option,
+    port_option,
+    processes_option,
+    serve_until_stopped,
+)
 from understudy.cli.show import clean
 from understudy.cli.utterances import database_option, opened_store, store_option_for
 from understudy.errors import InputError, MissingExtra, UnderstudyError
@@ -35,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 PORT = 8321
-KEY = "UNDERSTUDY_API_KEY"
 READER_KEY = "UNDERSTUDY_READER_KEY"
 OTHER_AGENTS = ("llm", "local", "encoder")  # offered beside the default, where they are set up
 KEY_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -44,10 +53,8 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 @click.command(short_help="Serve characters to a page and to any chat program.")
 @click.argument("stories", metavar="[STORY]...", nargs=-1)
-@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port; 0 takes any free one."
-)
+@open_option
+@port_option(PORT)
 @click.option(
     "--host", default="127.0.0.1", show_default=True,
     help=f"Address to serve on. Any but this machine's own needs a key, in {KEY} or a --key-file.",
@@ -74,15 +81,9 @@ NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 )  # fmt: skip
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of chats and uploads.")
 @database_option
-@click.option(
-    "--processes", type=click.IntRange(1, 64), default=1, show_default=True,
-    help="Server processes on the address; more than one need --database.",
-)  # fmt: skip
-@click.option(
-    "--behind-proxy", is_flag=True,
-    help="Trust X-Forwarded-For and -Proto of a proxy on this machine, or at $FORWARDED_ALLOW_IPS.",
-)  # fmt: skip
-@click.option("--json-log", is_flag=True, help="Log one JSON object a line.")
+@processes_option("--database")
+@behind_proxy_option
+@json_log_option
 @annotated_option
 @ending_with_its_threads()
 def serve(
@@ -111,7 +112,6 @@ def serve(
         from understudy.server.context import AppContext
         from understudy.server.data_folder import DataFolder, private_files
         from understudy.server.http_server import make_server
-        from understudy.server.processes import serve_processes
         from understudy.server.story_registry import StoryRegistry
         from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
@@ -128,6 +128,7 @@ def serve(
         address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
         folder_path = data or data_folder()
         folder: DataFolder | Path = folder_path
+        agent_names: list[str] = []  # told where there is one process
 
         def server_here() -> HttpServer:
             """Opens everything that a server process needs; the caller's `stack` closes it."""
@@ -158,12 +159,12 @@ def serve(
             if processes == 1:
                 for name, story in opened.items():
                     click.echo(f"{clean(story.title)} is on as '{name}'.")
-                announce(list(filtered))
+                agent_names.extend(filtered)
             sessions = DatabaseSessions(context.database, policy) if context.database.is_shared else policy.sessions
             app = make_app(context, replace(policy, sessions=sessions))
             return make_server(app, behind_proxy, give_up=context.chats.give_up)
 
-        def announce(agent_names: Sequence[str] = ()) -> None:
+        def announce() -> None:
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")
             if len(agent_names) > 1:
                 click.echo(f"Characters are spoken for by {', '.join(agent_names)}: choose on the page.")
@@ -177,19 +178,7 @@ def serve(
             folder = shared_folder = DataFolder(folder_path)
             stack.callback(shared_folder.close)
             _clean_up(database, shared_folder)
-
-            def on_ready() -> None:
-                announce()
-                if open_page:
-                    webbrowser.open(f"{address}/")
-
-            serve_processes(server_here, [listening], processes, on_ready)
-        else:
-            server = server_here()
-            if open_page:
-                Thread(target=open_when_up, args=(server, f"{address}/"), daemon=True).start()
-            with suppress(KeyboardInterrupt):  # before the server has begun to listen for it
-                server.run(sockets=[listening])
+        serve_until_stopped(server_here, listening, processes, announce, f"{address}/" if open_page else None)
     click.echo("Stopped.")
 
 

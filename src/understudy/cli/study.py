@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,13 +13,27 @@ import click
 
 from understudy.cli.options import existing_refused, force_option, json_option
 from understudy.cli.progress import watching
+from understudy.cli.serving import (
+    KEY,
+    behind_proxy_option,
+    browsable,
+    ending_with_its_threads,
+    json_log_option,
+    key_in,
+    listen,
+    open_option,
+    port_option,
+    processes_option,
+    serve_until_stopped,
+)
 from understudy.cli.show import Column, bar, clean, heading, print_json, print_table, screen, shows_letters
-from understudy.errors import InputError
+from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from understudy.server.http_server import HttpServer
     from understudy.studies.store import StoredStudy, StudyStore
 
-__all__ = ["name_option", "opened_study", "store_option", "study", "study_argument"]
+__all__ = ["announcement", "name_option", "opened_study", "serve_study", "store_option", "study", "study_argument"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = "UNDERSTUDY_STUDIES"
@@ -221,3 +236,83 @@ def end(
         if closing or reopen:
             opened.close_study(stored.name, is_closed=closing)
             click.echo(f"'{stored.name}' is {'closed' if closing else 'open again'}.")
+
+
+def announcement(stored: StoredStudy, address: str) -> str:
+    state = "closed (`study end --reopen` opens it again)" if stored.closed else "open"
+    return f"'{clean(stored.study.title)}' is {state}: {address}/studies/{stored.name}"
+
+
+@click.command("serve", short_help="Serve studies to their participants.")
+@click.argument("paths", metavar="STUDY.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--links", type=click.IntRange(0, 10_000), default=0, metavar="N", help="Make N links for each study.")
+@store_option
+@name_option
+@port_option(7860)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
+@click.option("--key-file", type=click.Path(path_type=Path, dir_okay=False), help=f"The organiser's key (or ${KEY}).")
+@click.option("--host-name", "host_names", metavar="NAME", multiple=True, help="A host name of the server.")
+@processes_option("--store postgresql://...")
+@behind_proxy_option
+@open_option
+@json_log_option
+@ending_with_its_threads()
+def serve_study(
+    paths: tuple[Path, ...], links: int, store: str | None, name: str | None, port: int, host: str,
+    key_file: Path | None, host_names: tuple[str, ...], processes: int, behind_proxy: bool, open_page: bool,
+    json_log: bool,
+) -> None:  # fmt: skip
+    """Serve studies to their participants until Ctrl-C.
+
+    A participant needs nothing but a link; make some with --links, with `study invite`, or on the organiser's page,
+    which shows how far the study is. On an address that others can reach, that page needs the key.
+
+    \b
+    Examples:
+        understudy study serve zita.toml --links 5 --open
+        understudy study serve zita.toml --host 0.0.0.0 --key-file key.txt
+        understudy study serve zita.toml --store postgresql://... --processes 4
+    """
+    try:
+        from understudy.server.access import AccessPolicy
+        from understudy.server.data_folder import private_files
+        from understudy.server.http_server import make_server
+        from understudy.server.studies import StudyContext, make_study_app
+        from understudy.server.telemetry import set_up_log
+    except ModuleNotFoundError as error:
+        raise MissingExtra("serving", "serve") from error
+    from understudy.database import is_postgres
+    from understudy.studies.opening import agents_of, open_study
+    from understudy.studies.store import open_study_store
+
+    if name is not None and len(paths) > 1:
+        raise InputError("--name is for one study: leave it out, or serve one at a time")
+    location = location_of(paths[0], store)
+    if processes > 1 and not is_postgres(location):
+        raise InputError("several processes need a database that they share: say --store postgresql://...")
+    policy = AccessPolicy.for_host(host, os.environ.get(KEY) if key_file is None else key_in(key_file), host_names)
+    with ExitStack() as stack:
+        stack.enter_context(private_files())
+        listening = stack.enter_context(listen(host, port))  # before links are made that nobody would be shown
+        with open_study_store(location) as opened, watching() as progress:
+            studies = [open_study(opened, path, name, progress) for path in paths]
+            tokens = {stored.name: opened.invite(stored.name, links) if links else [] for stored in studies}
+        address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
+
+        def server_here() -> HttpServer:
+            """Opens everything that a server process needs; the caller's `stack` closes it."""
+            agents = agents_of([stored.study for stored in studies])
+            context = StudyContext(stack.enter_context(open_study_store(location)), agents=agents)
+            return make_server(make_study_app(context, policy), behind_proxy, on_stop=context.is_stopping.set)
+
+        def announce() -> None:
+            for stored in studies:
+                click.echo(announcement(stored, address))
+                for token in tokens[stored.name]:
+                    click.echo(f"  {link_to(address, token)}")
+            click.echo("Ctrl-C stops.")
+
+        set_up_log(json_log)
+        page = f"{address}/studies" if open_page else None
+        serve_until_stopped(server_here, listening, processes, announce, page)
+    click.echo("Stopped.")

@@ -1,11 +1,11 @@
 """MaxBLEU: how near does this line come to something the persona has said? The largest BLEU against any sample line.
 
-    BLEU-N(u, r) = min(1, exp(1 - |r| / |u|)) * (p_1 * ... * p_N) ^ (1 / N)
-    p_n          = sum over n-grams g of min(count(g, u), count(g, r)) / (|u| - n + 1)
+    BLEU(u, r) = min(1, exp(1 - |r| / |u|)) * (p_1 * p_2 * p_3) ^ (1 / 3)
+    p_n        = sum over n-grams g of min(count(g, u), count(g, r)) / (|u| - n + 1)
 
-as multi-bleu counts it: nothing is smoothed, so a pair without a common N-gram has 0, and so has a line of fewer than N
-words. That is what makes it fast: only pairs that meet in the postings of an N-gram are looked at, and lower orders
-are counted only where they could change which sample line is nearest. The larger, the closer.
+as multi-bleu counts it: nothing is smoothed, so a pair that shares no three words in a row has 0, and so has a
+line of fewer than three words. That is what makes it fast: only pairs that meet in the postings of a trigram are looked
+at, and lower orders are counted only where they could change which sample line is nearest. The larger, the closer.
 """
 
 from __future__ import annotations
@@ -22,25 +22,24 @@ from understudy.metrics.samples import Samples
 
 __all__ = ["maxbleu"]
 
+ORDER = 3  # words of the longest n-gram
 WORK = 1 << 21  # words of sample lines looked at at once, so that memory does not grow with the lines
 ROUNDING = 1e-12  # by which a bound may fall short of the score it bounds
 QUOTED = 80  # characters of the sample line that is a reason
 
 
-def maxbleu(samples: Samples, name: str, order: int = 3) -> LineMetric:
-    """The metric for a persona, with n-grams up to an order from 1 to 4."""
-    if not 1 <= order <= 4:
-        raise ValueError(f"BLEU is taken up to an order from 1 to 4, not {order}")
-    return MaxBLEU(samples, name, order, "" if samples.count(name) else f"no sample lines of {name}")
+def maxbleu(samples: Samples, name: str) -> LineMetric:
+    """The metric for a persona."""
+    return MaxBLEU(samples, name, "" if samples.count(name) else f"no sample lines of {name}")
 
 
 class MaxBLEU(LineMetric):
-    def __init__(self, samples: Samples, persona: str, order: int, missing: str) -> None:
-        super().__init__("maxbleu" if order == 3 else f"maxbleu-{order}", samples, missing)
-        self.persona, self.order = persona, order
+    def __init__(self, samples: Samples, persona: str, missing: str) -> None:
+        super().__init__("maxbleu", samples, missing)
+        self.persona = persona
         own = np.arange(*samples.span(persona))
         self._lengths = samples.corpus.lines.lengths[own]
-        self._bags = [samples.corpus.lines.bags(n).take(own) for n in range(1, order + 1)]
+        self._bags = [samples.corpus.lines.bags(n).take(own) for n in range(1, ORDER + 1)]
         self._postings = self._bags[-1].transpose()
         self._work = segment_sums(self._lengths[self._postings.columns].astype(np.float64), self._postings.starts)
 
@@ -48,19 +47,18 @@ class MaxBLEU(LineMetric):
         return self.nearest(lines)[0]
 
     def why(self, lines: Lines, index: int) -> str:
-        if lines.lengths[index] < self.order:
-            return f"has fewer than {self.order} words"
+        if lines.lengths[index] < ORDER:
+            return f"has fewer than {ORDER} words"
         _, (sample,) = self.nearest(self.samples.tokenize([lines.texts[index]]))
         if sample < 0:
-            run = "word" if self.order == 1 else f"{self.order} words in a row"
-            return f"shares no {run} with a line of {self.persona}"
+            return f"shares no {ORDER} words in a row with a line of {self.persona}"
         text = self.samples.lines(self.persona)[sample]
         return f"nearest: {text if len(text) <= QUOTED else text[:QUOTED] + '...'}"
 
     def nearest(self, lines: Lines) -> tuple[Reals, Ints]:
         """For each line the best score, and the first of the persona's lines that has it: -1 where the best is 0."""
         best, which = np.zeros(len(lines)), np.full(len(lines), -1)
-        bags = [_known(lines, n) for n in range(1, self.order + 1)]
+        bags = [_known(lines, n) for n in range(1, ORDER + 1)]
         work = np.concatenate(([0], np.cumsum(self._work[bags[-1].columns])))[bags[-1].starts]
         for first, last in _pieces(work):
             pairs = self._meeting(bags[-1], first, last)
@@ -91,7 +89,7 @@ class MaxBLEU(LineMetric):
     def _most(self, pairs: LinePairs, lengths: Ints) -> list[Reals]:
         """How many n-grams of each order a pair shares at most: of lower orders, as many as fit into both."""
         both = np.minimum(lengths, self._lengths[pairs.samples]).astype(np.float64)
-        return [*(both - n + 1 for n in range(1, self.order)), pairs.shared]
+        return [*(both - n + 1 for n in range(1, ORDER)), pairs.shared]
 
     def _scores(self, pairs: LinePairs, lengths: Ints, bags: list[Rows], least: Reals | float) -> Reals:
         """The score of each pair that reaches `least`; of one that does not, something below it.
@@ -99,7 +97,7 @@ class MaxBLEU(LineMetric):
         Lower orders are counted one after another, and only for pairs that could still reach it.
         """
         theirs, shared = self._lengths[pairs.samples], self._most(pairs, lengths)
-        for n in reversed(range(1, self.order)):
+        for n in reversed(range(1, ORDER)):
             left = np.flatnonzero(_bleu(shared, lengths, theirs) * (1 + ROUNDING) >= least)
             shared[n - 1][left] = _shared(pairs.some(left), bags[n - 1], self._bags[n - 1])
         return _bleu(shared, lengths, theirs)

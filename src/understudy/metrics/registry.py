@@ -14,14 +14,12 @@ from functools import cached_property
 
 from understudy.errors import InputError
 from understudy.metrics.contradiction import contradiction
-from understudy.metrics.knowing import anachronism, unwitnessed
+from understudy.metrics.knowing import PassageIndex, anachronism, relation_fit, unwitnessed
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, p_cover, p_f1
-from understudy.metrics.passages import PassageIndex
 from understudy.metrics.psprob import psprob, weighted_psprob
 from understudy.metrics.ptsal import ptsal, ptsal_ends
-from understudy.metrics.relation_fit import relation_fit
 from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice import voice
@@ -64,9 +62,9 @@ class MetricContext:
         return METRICS[name](self)
 
 
-def _of_samples(create: Callable[..., LineMetric], *options: int) -> Callable[[MetricContext], LineMetric]:
+def _of_samples(create: Callable[..., LineMetric]) -> Callable[[MetricContext], LineMetric]:
     """A metric of the character's sample lines."""
-    return lambda context: create(context.samples, context.situation.persona.name, *options)
+    return lambda context: create(context.samples, context.situation.persona.name)
 
 
 def _of_profile(create: Callable[..., LineMetric]) -> Callable[[MetricContext], LineMetric]:
@@ -91,7 +89,6 @@ METRICS: dict[str, RegistryEntry[LineMetric]] = {
         RegistryEntry("ptsal-ends", _of_samples(ptsal_ends)),
         RegistryEntry("uppl", _of_samples(uppl)),
         RegistryEntry("maxbleu", _of_samples(maxbleu)),
-        *(RegistryEntry(f"maxbleu-{order}", _of_samples(maxbleu, order)) for order in (1, 2, 4)),
         RegistryEntry("p_f1", _of_profile(p_f1)),
         RegistryEntry("p_cover", _of_profile(p_cover)),
         RegistryEntry("copying", _of_profile(copying)),

@@ -5,15 +5,17 @@
 P_p is given by any `LanguageModel`; by default it is an n-gram model of the persona's lines (see
 `language.lexical.kneserney`). It backs off to the unigram frequencies of all characters and the background, so that a
 word which the persona happened not to say is no surprise where it is usual. The end of the line
-counts as a token. The smaller, the closer.
+counts as a token. The smaller, the closer. A transformer is asked in its own tokens, for each line alone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from understudy.language.backends.transformer import Transformer
 from understudy.language.lexical import Lines
 from understudy.language.lexical.kneserney import KneserNey, unigram_shares
 from understudy.language.lexical.rows import Reals, segment_sums
@@ -22,9 +24,9 @@ from understudy.metrics.samples import Samples
 from understudy.story.dialogue import LanguageModel, Situation, Turn
 from understudy.story.persona import Persona
 
-__all__ = ["PersonaModel", "uppl"]
+__all__ = ["PersonaModel", "TransformerPerplexity", "perplexity", "uppl"]
 
-NAMED = 3  # words named as reasons
+NAMED = 3  # words or tokens named as reasons
 
 
 def uppl(
@@ -87,3 +89,35 @@ class Perplexity(LineMetric):
     def why(self, lines: Lines, index: int) -> str:
         log_probs = self._model.log_probs(self._situation, (), lines.texts[index])
         return f"{len(log_probs)} tokens, the least expected one with probability {np.exp(min(log_probs)):.2g}"
+
+
+LARGEST = 700.0  # exp of more overflows
+
+
+class TransformerPerplexity(LineMetric):
+    """uPPL by a transformer, in its own tokens."""
+
+    def __init__(self, samples: Samples, model: Transformer) -> None:
+        super().__init__("uppl", samples)
+        self._model = model
+        self._last: tuple[Lines, list[list[float]]] | None = None
+
+    def measured(self, lines: Lines) -> Reals:
+        log_probs = self._model.many(lines.texts)
+        self._last = lines, log_probs  # reasons are asked for next, and need not be computed again
+        return np.array([perplexity(float(np.mean(values))) if values else np.nan for values in log_probs])
+
+    def why(self, lines: Lines, index: int) -> str:
+        text = lines.texts[index]
+        known = self._last is not None and self._last[0] is lines
+        log_probs = self._last[1][index] if known and self._last else self._model.many([text])[0]
+        tokens = self._model.tokens(text)
+        least = dict.fromkeys(tokens[position] for position in np.argsort(log_probs, kind="stable").tolist())
+        more = len(self._model.tokenizer(text, add_special_tokens=False)["input_ids"]) - len(tokens)
+        cut = f"; {more:,} more tokens are beyond what the model reads" if more > 0 else ""
+        return f"least expected: {', '.join(list(least)[:NAMED])}{cut}"
+
+
+def perplexity(mean_log_prob: float) -> float:
+    """exp(-mean), and a very large number where that would be larger than any."""
+    return math.exp(min(-mean_log_prob, LARGEST))

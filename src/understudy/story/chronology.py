@@ -4,7 +4,7 @@ A chronology covers the whole story. It is for judges and authors: no agent and 
 
 Some terms are telling wherever they stand: names, and phrases (two words side by side, small words left out) of the
 story's own. (What is still to come is not told by phrases: a quarter of a character's own lines share one with a line
-that comes later. `understudy.metrics.passages` looks at the whole line instead.) An ordinary word that the story uses
+that comes later. `understudy.metrics.knowing` looks at the whole line instead.) An ordinary word that the story uses
 only from some point on is telling when its silence before that is no accident. If it stands in s scenes, and a share f
 of the scenes come before (or, for what somebody witnessed, a share f was witnessed), then it keeps out of all of those
 by chance with

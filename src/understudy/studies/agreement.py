@@ -13,8 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from understudy.metrics.agreement import agreement_rows, item_disagreement, pairwise_agreement, person_agreement
-from understudy.metrics.ratings import Rating, RatingTable, Scale, rating_tables
-from understudy.metrics.sample_size import people_needed, variance_components
+from understudy.metrics.ratings import Rating, RatingTable, Scale, people_needed, rating_tables, variance_components
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.study import Study

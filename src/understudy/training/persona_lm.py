@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card
-from understudy.metrics.transformer_lm import perplexity
+from understudy.metrics.uppl import perplexity
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.training.early_stopping import EarlyStopping

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from understudy.bench.novels.bench import quotation_figures
+from understudy.bench.novels import quotation_figures
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Prose, Quotation, Span
 

@@ -21,7 +21,6 @@ from understudy.metrics.utterances import (
     UtteranceStore,
     databases,
     open_store,
-    vector_index,
 )
 from understudy.story.types import Moment
 
@@ -57,7 +56,7 @@ def add(store: UtteranceStore, vectors: NDArray[np.float32], first: int = 0, dec
 @pytest.fixture(autouse=True)
 def low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(vector_index, "BATCH", 150)
+    monkeypatch.setattr(databases, "BATCH", 150)
 
 
 @pytest.fixture

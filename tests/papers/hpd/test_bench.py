@@ -13,8 +13,8 @@ from understudy.agents import agent_named
 from understudy.agents.recall import Recall
 from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
 from understudy.agents.writer import llm_agent
-from understudy.bench.compare import compare_runs
-from understudy.bench.judged_agents import JudgedAgent
+from understudy.bench.answers import JudgedAgent
+from understudy.bench.items import compare_runs
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.language.backends.scripted import ScriptedBackend

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.agents.word_tokens import roots
+from understudy.papers.hpd.choice_model import feature_groups
 from understudy.papers.hpd.features import (
     ATTRIBUTES,
     NAMES_SAID,
@@ -19,7 +20,6 @@ from understudy.papers.hpd.features import (
     features_of,
     rarity,
 )
-from understudy.papers.hpd.fitted_ranker import feature_groups
 from understudy.papers.hpd.own_text import OWN_TEXT
 from understudy.papers.hpd.sessions import CANDIDATES, withhold
 from understudy.story.dialogue import Example, Situation, Turn

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from judged import Baker, Blind, Chimes
-from understudy.bench.judged_agents import JudgedAgent
-from understudy.bench.published import hpd_generation_figure, hpd_paper_rows
+from understudy.bench.answers import JudgedAgent
 from understudy.papers.hpd.generation import GENERATION, PAIRED, HpdGeneration, judge_generation
-from understudy.papers.hpd.parts import what_parts_add
+from understudy.papers.hpd.published import hpd_generation_figure, hpd_paper_rows
+from understudy.papers.hpd.sessions import what_parts_add
 from understudy.story.dialogue import Example, Reply, Situation, Turn
 from understudy.story.persona import Persona
 

@@ -12,12 +12,12 @@ import judged
 from realdata import folder
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
+from understudy.bench.answers import BY_REPLY, JudgedAgent, judged_agent, scores_of
 from understudy.bench.items import load_items
-from understudy.bench.judged_agents import BY_REPLY, JudgedAgent, judged_agent, scores_of
-from understudy.bench.published import CONDITIONS, personachat_figure
 from understudy.errors import AgentError, BackendError, InputError
 from understudy.language.backends.scripted import ScriptedBackend
 from understudy.papers.personachat.bench import bench_personachat, files_of, questions_in
+from understudy.papers.personachat.published import CONDITIONS, personachat_figure
 from understudy.story.dialogue import Reply, Situation, Turn
 
 
@@ -178,7 +178,7 @@ def test_failures_are_in_no_figure_but_their_own(data: Path, monkeypatch: pytest
 
 def test_the_manifest_keeps_the_prompt_of_an_agent_that_writes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     agents = {"llm": WriterAgent(ScriptedBackend(["I mend clocks."]), Recall())}
-    monkeypatch.setattr("understudy.bench.judged_agents.agent_named", agents.__getitem__)
+    monkeypatch.setattr("understudy.bench.answers.agent_named", agents.__getitem__)
     document = bench_personachat(data, agents=["llm"], conditions=["self_original"])
     messages = document["manifest"]["agents"]["llm"]["prompt"]
     assert [message["role"] for message in messages] == ["system", "user"]

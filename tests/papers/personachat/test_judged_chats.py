@@ -10,10 +10,10 @@ from chats import chat, volunteers
 from languagemodels import tiny_model as tiny_language_model
 from models import tiny_model
 from realdata import folder
-from understudy.bench.chats.measures import chat_measures
-from understudy.bench.compare import compare_runs
+from understudy.bench.items import compare_runs
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import ChatLine, ChatRecord
+from understudy.papers.personachat.chat_measures import chat_measures
 from understudy.papers.personachat.judged_chats import bench_judged_chats, open_language_model
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona

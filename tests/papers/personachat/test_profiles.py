@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from chats import TRADES, chat, profile, volunteers
 from realdata import folder
 from understudy.errors import InputError
-from understudy.papers.personachat.chairs import Chair, chairs_of, fields_of
-from understudy.papers.personachat.profiles import bench_profiles
+from understudy.formats.chat_records import ChatLine, ChatRecord
+from understudy.papers.personachat.profiles import bench_profiles, direction_of, sides_in
 from understudy.papers.personachat.profiling import profile_of, sentences_in
 from understudy.papers.personachat.scorers import (
     Training,
@@ -19,8 +21,8 @@ from understudy.papers.personachat.scorers import (
     resemblance_named,
     scorer_named,
 )
+from understudy.papers.personachat.sides import Side, fields_of, sides_of
 
-TRADES = "clocks bread boats roses wine glass saddles kites bells maps lenses rugs".split()
 PAIRS = [(f"i make {trade} .", f"my {trade} are what i live from .") for trade in TRADES]
 
 
@@ -82,13 +84,13 @@ def test_what_is_missing_is_said(data: Path, tmp_path: Path) -> None:
         bench_profiles(data, scorers=["links"])
 
 
-def chair(number: int, *profile: str) -> Chair:
-    return Chair(number, False, ("hello",), profile, ())
+def side(number: int, *profile: str) -> Side:
+    return Side(number, False, ("hello",), profile, ())
 
 
 def test_a_field_shares_no_sentence_with_the_true_profile_and_holds_nobody_twice() -> None:
-    judged = [chair(1, "a", "b"), chair(2, "b", "c"), chair(3, "d", "e"), chair(4, "e", "f"), chair(5, "g", "h")]
-    more = [chair(9, *(f"{index}{letter}" for letter in "wxyz")) for index in range(6)] + [chair(10, "short")]
+    judged = [side(1, "a", "b"), side(2, "b", "c"), side(3, "d", "e"), side(4, "e", "f"), side(5, "g", "h")]
+    more = [side(9, *(f"{index}{letter}" for letter in "wxyz")) for index in range(6)] + [side(10, "short")]
     profiles, fields = fields_of(judged, more, 4, seed=0)
     assert len(fields) == 5
     for true, field in fields.items():
@@ -102,7 +104,7 @@ def test_a_field_shares_no_sentence_with_the_true_profile_and_holds_nobody_twice
 
 
 def test_both_chairs_of_a_dialogue(data: Path) -> None:
-    first, second = chairs_of(data / "valid_both_original.txt")[:2]
+    first, second = sides_of(data / "valid_both_original.txt")[:2]
     assert first.said == ("hello .", "i have clocks to finish .")
     assert second.said == ("hello to you .", "and i bread .")
     assert (first.profile, first.partner) == (second.partner, second.profile)
@@ -163,3 +165,93 @@ def test_the_real_dialogues_keep_what_was_reached() -> None:
               and row["speaker"] == "both" and row["metric"] == "error_rate"}  # fmt: skip
     assert errors["whole"] < 0.2
     assert errors[1] > errors[4] > errors["whole"]
+
+
+def told(own: str, other: str, name: str, speakers: tuple[str, str], **options: Any) -> ChatRecord:
+    """Side 0 talks of what side 1 makes, side 1 of what it makes itself."""
+    turns = [
+        (0, "hello"),
+        (1, f"i make {own} all day"),
+        (0, f"where do you sell {own} ?"),
+        (1, f"{own} are all i sell"),
+    ]
+    return ChatRecord(
+        name,
+        speakers,
+        (tuple(profile(other)), tuple(profile(own))),
+        tuple(ChatLine(*turn) for turn in turns),
+        **options,
+    )
+
+
+def written(path: Path, speakers: tuple[str, str], **options: Any) -> Path:
+    records = [
+        told(trade, TRADES[(number + 1) % 8], str(number), speakers, **options)
+        for number, trade in enumerate(TRADES[:8])
+    ]
+    path.write_text("".join(json.dumps(record.document()) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def chatted(tmp_path: Path) -> Path:
+    lines = []
+    for trade, another in zip(TRADES, (*TRADES[1:], TRADES[0])):
+        content = [f"your persona: {text}" for text in profile(trade)]
+        content += [f"partner's persona: {text}" for text in profile(another)]
+        content += [f"hello , do you like {another} ?\ti make {trade} , you know ."]
+        lines += [f"{number} {text}" for number, text in enumerate(content, 1)]
+    (tmp_path / "valid_both_original.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def rows_of(chatted: Path, *chats: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
+    document = bench_profiles(chatted, scorers=["tfidf"], chats=chats)
+    assert json.loads(json.dumps(document)) == document
+    return {
+        (row["chats"], row["told"], row["metric"]): row
+        for row in document["rows"]
+        if "chats" in row and (row["unit"], row["length"]) == ("profile", "whole")
+    }
+
+
+def test_directions_of_the_papers_table(tmp_path: Path) -> None:
+    human, model = sides_in(written(tmp_path / "a.jsonl", ("human", "kv")))[:2]
+    assert (direction_of(human, "own"), direction_of(human, "partner")) == ("human -> human", "human -> model")
+    assert (direction_of(model, "own"), direction_of(model, "partner")) == ("model -> model", "model -> human")
+    one, _ = sides_in(written(tmp_path / "b.jsonl", ("kv", "kv")))[:2]
+    assert direction_of(one, "partner") == "model -> other model"
+
+
+def test_words_tell_of_whom_they_are_about(chatted: Path, tmp_path: Path) -> None:
+    rows = rows_of(chatted, written(tmp_path / "real.jsonl", ("human", "kv")))
+    assert rows["real", "model -> model", "pairwise_error"]["value"] == 0
+    assert rows["real", "human -> model", "error_rate"]["value"] == 0
+    assert rows["real", "human -> human", "pairwise_error"]["value"] > 0.3
+    assert rows["real", "model -> model", "pairwise_error"]["paper"] == 0.011
+    assert rows["real", "human -> model", "pairwise_error"]["paper"] == 0.234
+    assert rows["real", "model -> human", "error_rate"]["n"] == 8
+
+
+def test_a_replay_tells_nothing_of_the_model_from_the_person(chatted: Path, tmp_path: Path) -> None:
+    replayed = written(tmp_path / "replay.jsonl", ("human", "kv"), replayed=True, given="none")
+    rows = rows_of(chatted, replayed)
+    row = rows["replay", "human -> model", "error_rate"]
+    assert (row["value"], row["paper"]) == (None, 0.491) and "somebody else" in row["reason"]
+    assert rows["replay", "model -> model", "pairwise_error"]["paper"] == 0.512
+
+
+def test_chats_of_volunteers_and_of_agents_beside_each_other(chatted: Path, tmp_path: Path) -> None:
+    both = written(tmp_path / "both.jsonl", ("kv", "kv"))
+    people = volunteers(tmp_path / "people", [chat(number, turns=4 if number else 1) for number in range(6)])
+    rows = rows_of(chatted, both, people)
+    assert rows["both", "model -> other model", "error_rate"]["paper"] is None
+    assert rows["convai2_volunteers", "model -> model", "error_rate"]["n"] == 5, "who left at once is left out"
+    assert rows["convai2_volunteers", "model -> model", "error_rate"]["value"] == 0
+
+
+def test_a_file_without_chats_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    with pytest.raises(InputError, match="holds no chat"):
+        sides_in(empty)

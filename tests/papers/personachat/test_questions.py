@@ -3,7 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import judged
-from understudy.papers.personachat.bench import DISTRACTORS, files_of, questions_in, sampled
+from understudy.bench.run import sampled
+from understudy.papers.personachat.bench import DISTRACTORS, files_of, questions_in
 
 
 def test_without_candidates_others_are_drawn_from_other_dialogues(tmp_path: Path) -> None:

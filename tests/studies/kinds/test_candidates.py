@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hpdsessions
-from understudy.bench.judged_agents import judged_agent, scores_of
+from understudy.bench.answers import judged_agent, scores_of
 from understudy.errors import InputError
 from understudy.papers.hpd.ranking import ranking_marks
 from understudy.papers.hpd.sessions import load_questions

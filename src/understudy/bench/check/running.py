@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
-from typing import Any
 
 from understudy.bench.check.faults import FAULTS, too_long, wrong_language
 from understudy.bench.check.tests_file import CheckTest, TestsFile
-from understudy.bench.items import manifest_of
+from understudy.bench.run import Row, figure_row, manifest_of
 from understudy.errors import BackendError, InputError
 from understudy.formats import read
 from understudy.formats.probes import is_said
@@ -38,8 +37,6 @@ __all__ = ["EXAMPLE", "CheckRepeat", "CheckResult", "document_of", "run_tests"]
 GIVE_UP_AFTER = 5  # failed conversations, with no reply between them
 NOT_TRIED = "not tried: the server has stopped answering"
 ALL = "all"
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +165,8 @@ def document_of(file: TestsFile, results: Sequence[CheckResult], url: str, model
     rows: list[Row] = []
     for kind in kinds:
         some = [result for result in results if kind in (ALL, result.test.kind)]
-        figure = wilson(sum(result.passed for result in some) / len(some), len(some))
-        keys = {"agent": model or "", "kind": kind, "metric": "passed"}
-        rows.append({**keys, **figure._asdict(), "n": len(some), "paper": None})
+        figure = wilson(sum(result.passed for result in some) / len(some), len(some)), len(some)
+        rows.append(figure_row({"agent": model or "", "kind": kind}, "passed", figure))
     settings = {"url": url, "model": model, "tests": len(results)}
     manifest = manifest_of("check", file.sources, seed, None, settings)
     return {

@@ -3,8 +3,8 @@
 task           what a task is given and returns, and the form of a figure
 addressee      whom is a line said to? Novels whose quotations have their addressees
 feelings       familiarity and affection, against the levels that authors gave
-profiles       sentences about oneself, against the profiles that people were given; over several sessions too
-memory         replies ranked with and without what was told in earlier sessions
+profiles       sentences about oneself, against the profiles that people were given; over several sessions too, and
+               replies ranked with and without what was told in earlier ones
 ties           family, love and friendship in five shows, against a list of them
 
 A task is a function of `BenchInputs` that returns rows, with the files it is judged on; `TASKS` has them by name. One
@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.items import manifest_of, sha256
-from understudy.bench.people import addressee, feelings, memory, profiles, ties
+from understudy.bench.people import addressee, feelings, profiles, ties
 from understudy.bench.people.task import BenchInputs, Row, Task, missing
+from understudy.bench.run import manifest_of, sha256
 from understudy.errors import InputError
 from understudy.text import did_you_mean
 
@@ -33,7 +33,8 @@ TASKS: dict[str, Task] = {
     "profile-sentences": Task(lambda inputs: profiles.rows(inputs.judged, inputs.limit), profiles.PROFILE_FILES),
     "memory": Task(lambda inputs: profiles.memory_rows(inputs.judged, inputs.limit), profiles.SESSION_FILES),
     "memory-ranking": Task(
-        lambda inputs: memory.rows(inputs.judged, inputs.limit, inputs.seed, inputs.progress), memory.FILES
+        lambda inputs: profiles.ranking_rows(inputs.judged, inputs.limit, inputs.seed, inputs.progress),
+        profiles.SESSION_FILES,
     ),
     "ties": Task(lambda inputs: ties.rows(inputs.data, inputs.judge, inputs.progress), ties.FILES),
 }

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.bench.people.task import BenchInputs, Row, missing, row
+from understudy.bench.run import sampled
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import calibration_error, interval
 from understudy.training.addressee import AddressedLine, AddresseeSettings, held_out, novel_lines, novels_in
@@ -61,9 +62,7 @@ def addressee(inputs: BenchInputs) -> list[Row]:
     answerable = [judged for judged in crowded if judged.line.is_gold.any()]
     if not answerable:
         return [missing(TASK, "accuracy", "no line has three speakers around it and an addressee present")]
-    if inputs.limit is not None and inputs.limit < len(answerable):
-        picked = np.random.default_rng(inputs.seed).choice(len(answerable), inputs.limit, replace=False)
-        answerable = [answerable[index] for index in sorted(picked)]
+    answerable = sampled(answerable, inputs.limit, inputs.seed)
     single = [judged for judged in answerable if len(judged.line.gold) == 1]
     rows = [
         made

@@ -5,18 +5,16 @@ A row is {task, metric, value, low, high, n, paper}, with further keys that say 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from understudy.bench.run import Row, figure_row
 from understudy.metrics.statistics import Interval
 from understudy.progress import Progress, ignore_progress
 
 __all__ = ["BenchInputs", "Row", "Task", "missing", "row"]
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +44,9 @@ class Task:
 
 def row(task: str, metric: str, figure: Interval | float, n: int, **judged: Any) -> Row:
     """A figure, with its interval where it has one; the keys of `judged` say of what, with which model."""
-    if not isinstance(figure, Interval):
-        figure = Interval(figure, math.nan, math.nan)
-    low, high = (None if math.isnan(bound) else bound for bound in (figure.low, figure.high))
-    return {"task": task, **judged, "metric": metric, "value": figure.value, "low": low, "high": high, "n": n,
-            "paper": None}  # fmt: skip
+    return figure_row({"task": task, **judged}, metric, (figure, n))
 
 
 def missing(task: str, metric: str, reason: str, **judged: Any) -> Row:
     """A figure that could not be had, and why."""
-    return {"task": task, **judged, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
-            "reason": reason}  # fmt: skip
+    return figure_row({"task": task, **judged}, metric, reason)

@@ -1,8 +1,8 @@
-"""Scoring files of lines too large for one process: files are split into parts, and workers score a part each.
+"""Scoring files of lines: in this process, or in parts that workers score, where they are too large for one.
 
-`inputs` reads lines and splits files into parts, `request` says which metrics to score them with, `output` writes the
-scores of each part and resumes stopped runs, `worker` scores a part, and `engine` distributes parts to workers with
-Daft: on this machine's cores, or on a Ray cluster.
+`inputs` reads lines and splits files into parts, `lines` scores them one after another, `engine` distributes parts to
+workers with Daft, on this machine's cores or on a Ray cluster, and `output` has the worker that scores a part, and
+writes the scores so that a stopped run can go on.
 """
 
 from __future__ import annotations

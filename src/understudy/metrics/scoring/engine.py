@@ -29,7 +29,8 @@ from understudy.story.dialogue import situation_at
 from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.metrics.scoring.output import Output, Tally
+    from understudy.metrics.scoring.lines import Tally
+    from understudy.metrics.scoring.output import Output
 
 __all__ = ["ScoringRequest", "anywhere", "line_metrics", "score_files", "story_digest"]
 
@@ -135,7 +136,7 @@ def _error_messages(
     request: ScoringRequest, parts: Sequence[FilePart], folder: Path, workers: int, spread: bool
 ) -> Iterator[str]:
     """What went wrong with each part, as they get done."""
-    from understudy.metrics.scoring.worker import Worker
+    from understudy.metrics.scoring.output import Worker
 
     daft = import_library("daft")
     pool = daft.cls(Worker, max_concurrency=min(workers, len(parts)), use_process=True, cpus=1)
@@ -219,7 +220,7 @@ def line_metrics(
             return p_cover(context.samples, context.situation.persona.profile, glove_ranks(glove))
         if name == "uppl" and model is not None:
             from understudy.language.backends.transformer import open_transformer
-            from understudy.metrics.transformer_lm import TransformerPerplexity
+            from understudy.metrics.uppl import TransformerPerplexity
 
             return TransformerPerplexity(context.samples, open_transformer(model))
         return context.metric(name)

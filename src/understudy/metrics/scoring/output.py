@@ -13,22 +13,32 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from understudy.errors import InputError
+from understudy.errors import InputError, UnderstudyError
+from understudy.language.libraries import import_library
 from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.scoring.inputs import FilePart, texts_of
+from understudy.metrics.scoring.engine import ScoringRequest
+from understudy.metrics.scoring.inputs import STOP, FilePart, texts_of
+from understudy.metrics.scoring.lines import Tally
 
-__all__ = ["PARTIAL", "Output", "Tally", "join", "note_of", "tally_of", "write_part"]
+if TYPE_CHECKING:
+    import daft
+else:
+    daft = import_library("daft")
+
+__all__ = ["PARTIAL", "Output", "Worker", "join", "note_of", "tally_of", "write_part"]
 
 NOTE, TALLY = b"understudy", b"understudy.tally"
 GROUP_BYTES = 64 << 20  # after which rows are written, however few they are
@@ -36,32 +46,6 @@ PARTIAL = ".partial"
 
 RUN = "_run.json"
 FORCE = "say --force to begin anew, or -o for another place"
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The number of lines, and for each metric the sum of its values and how many lines have none."""
-
-    count: int
-    sums: Mapping[str, float]
-    missing: Mapping[str, int]
-
-    @classmethod
-    def total(cls, tallies: Sequence[Tally]) -> Tally:
-        names = tallies[0].sums
-        return cls(
-            sum(tally.count for tally in tallies),
-            {name: sum(tally.sums[name] for tally in tallies) for name in names},
-            {name: sum(tally.missing[name] for tally in tallies) for name in names},
-        )
-
-    def document(self) -> dict[str, Any]:
-        """Of each metric the mean of those that have a value, and how many have none."""
-        scored = {name: self.count - missing for name, missing in self.missing.items()}
-        return {
-            name: {"mean": total / scored[name] if scored[name] else None, "missing": self.missing[name]}
-            for name, total in self.sums.items()
-        }
 
 
 def write_part(part: FilePart, metrics: Sequence[LineMetric], why: bool, folder: Path) -> None:
@@ -236,3 +220,32 @@ class Output:
         differing = [key for key, value in run.items() if written.get(key) != value]
         if differing:
             raise InputError(f"was written with other {', '.join(differing)}: {FORCE}", path)
+
+
+class Worker:
+    """A process that scores parts, and makes its metrics once, from the request.
+
+    It writes scores straight into the folder and returns error messages, empty where nothing went wrong.
+    """
+
+    def __init__(self, request: str, folder: str) -> None:
+        self._request, self._folder = ScoringRequest.read(request), Path(folder)
+        self._metrics: list[LineMetric] = []
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it says when to stop
+
+    @daft.method.batch(return_dtype=daft.DataType.string(), batch_size=1)
+    def score(self, parts: daft.Series) -> list[str]:
+        return [self._scored(FilePart.read(part)) for part in parts.to_pylist()]
+
+    def _scored(self, part: FilePart) -> str:
+        if (self._folder / STOP).exists():
+            return ""
+        try:
+            self._metrics = self._metrics or self._request.build_metrics()
+            write_part(part, self._metrics, self._request.why, self._folder)
+        except UnderstudyError as error:
+            return str(error)
+        except OSError as error:
+            return f"{error} (on {platform.node()}: every worker must find the story and the lines, and write scores)"
+        return ""

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from understudy.database import Migration, check_location, is_postgres, is_text, migrate
 from understudy.errors import InputError
-from understudy.metrics.utterances.databases import PURPOSE, UtteranceDatabase, UtterancePostgres, UtteranceSqlite
+from understudy.metrics.utterances.databases import (
+    PURPOSE,
+    Progress,
+    UtteranceDatabase,
+    UtterancePostgres,
+    UtteranceSqlite,
+)
 from understudy.metrics.utterances.record import (
     APPROVED,
     DECISIONS,
@@ -30,7 +36,6 @@ from understudy.metrics.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
-from understudy.metrics.utterances.vector_index import Progress
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 

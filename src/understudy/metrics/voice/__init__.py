@@ -25,6 +25,7 @@ of .6, nothing is said of new ones: `psprob-weighted` has a value there, and fro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,17 @@ from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = ["ENOUGH_LINES", "HEARD_FROM", "Contrast", "ContrastVoice", "TrainedVoice", "VoiceCast", "voice"]
+__all__ = [
+    "ENOUGH_LINES",
+    "HEARD_FROM",
+    "Contrast",
+    "ContrastVoice",
+    "TrainedVoice",
+    "VoiceCast",
+    "VoiceSpread",
+    "voice",
+    "voice_spread",
+]
 
 ORDERS = (1, 2)
 HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
@@ -185,3 +196,57 @@ def _describe(telling: list[tuple[str, float]], otherwise: str) -> str:
     sides = (("for", [what for what, weight in telling if weight > 0]),
              ("against", [what for what, weight in telling if weight < 0]))  # fmt: skip
     return "; ".join(f"{side}: {', '.join(some[:NAMED])}" for side, some in sides if some) or otherwise
+
+
+# A character's own lines do not all score alike: a 'Yes.' sounds like anybody. So a new line is told by its percentile
+# among them, (own lines below it + half of those equal to it) / own lines. Each own line is scored as if it had not
+# been heard, by a metric made of the other four fifths of the character's lines and of everybody else's: else they
+# would score too high, and every new line would seem out of character.
+
+MOST_LINES = 500  # of a character that are scored, evenly spread
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceSpread:
+    """The `voice` of a character's own lines that were held back, from the lowest to the highest."""
+
+    values: Reals
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def deviation(self) -> float:
+        return float(self.values.std())
+
+    def quantile(self, share: float) -> float:
+        """What a share of the own lines is at or below: `quantile(0.05)` is low for this character."""
+        return float(np.quantile(self.values, share))
+
+    def percentile(self, value: float) -> float:
+        """The share of the own lines that score lower, from 0 to 1."""
+        below, upto = (int(np.searchsorted(self.values, value, side)) for side in ("left", "right"))
+        return (below + upto) / 2 / len(self.values)
+
+
+def voice_spread(samples: Samples, name: str) -> VoiceSpread | None:
+    """The spread of a character's voice; None where `voice` has no value for it with a fifth of the lines held back."""
+    own = list(samples.lines(name))
+    everybody = {other: samples.lines(other) for other in samples.names}
+    step = max(len(own) / MOST_LINES, 1.0)
+    chosen = np.unique(np.arange(0, len(own), step).astype(np.int64))
+    values = []
+    for fifth in range(FIFTHS):
+        held_back = [int(index) for index in chosen if index % FIFTHS == fifth]
+        if not held_back:
+            continue
+        heard = [line for index, line in enumerate(own) if index % FIFTHS != fifth]
+        others = Samples({**everybody, name: heard}, samples.language)
+        metric = voice(others, name)
+        if metric.missing:
+            return None
+        values.append(metric.values(others.tokenize([own[index] for index in held_back])))
+    scored = np.concatenate(values) if values else np.empty(0)
+    scored = np.sort(scored[~np.isnan(scored)])
+    return VoiceSpread(scored) if len(scored) else None

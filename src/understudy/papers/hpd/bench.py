@@ -5,7 +5,7 @@
     mistakes        for each agent the ten sessions it got most wrong, given all there is
     items           the marks session by session, for `compare`
 
-`fitted` and `fitted+repeats` learn from sessions (`fitted_ranker`): from those of another file (`train`), or from the
+`fitted` and `fitted+repeats` learn from sessions (`choice_model`): from those of another file (`train`), or from the
 judged file itself by cross-validation, every session being judged by rankers that have not seen it. They have a row
 that is given the candidates alone: no figure means anything that is not above it. Where no agent is named, the reranker
 that is one of their features has rows of its own. With `generation` agents are also judged by what they say and how
@@ -23,17 +23,24 @@ from typing import Any
 
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME as RERANKER
-from understudy.bench.generation.reply_metrics import Row
-from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.judged_agents import JudgedAgent, MissingAnswers, judged_agent, scores_of
-from understudy.bench.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
+from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, scores_of
+from understudy.bench.items import Items
+from understudy.bench.run import Row, document_of, manifest_of
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics.statistics import RESAMPLES, SWAPS
-from understudy.papers.hpd.choice_model import FEWEST_SCENES, FOLDS, REPEATS, TOO_FEW, scenes_of
+from understudy.papers.hpd.choice_model import (
+    FEWEST_SCENES,
+    FITTED_AGENTS,
+    FOLDS,
+    REPEATS,
+    TOO_FEW,
+    FittingSessions,
+    feature_groups,
+    scenes_of,
+)
 from understudy.papers.hpd.features import FeatureGroup, feature_rows
-from understudy.papers.hpd.fitted_ranker import FITTED_AGENTS, FittingSessions, feature_groups
 from understudy.papers.hpd.generation import PAIRED, HpdGeneration, judge_generation
-from understudy.papers.hpd.parts import CANDIDATES, what_parts_add
+from understudy.papers.hpd.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
 from understudy.papers.hpd.ranking import (
     COMPARED,
     Reranked,
@@ -45,10 +52,12 @@ from understudy.papers.hpd.ranking import (
 )
 from understudy.papers.hpd.sessions import (
     ALL_PARTS,
+    CANDIDATES,
     GIVEN,
     judged_files,
     load_questions,
     training_questions,
+    what_parts_add,
     withhold,
 )
 from understudy.progress import Progress, ignore_progress
@@ -185,15 +194,9 @@ def bench_hpd(
     settings |= {"train": None if train is None else train.name, "files": results.files}
     manifest = manifest_of("hpd", [*files, *([train] if train else [])], seed, limit, settings)
     manifest["agents"] = _about_agents(setting, written)
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {
-        "rows": [*results.rows, *paper],
-        "mistakes": results.mistakes,
-        "reply_samples": [row for each in written for row in each.samples],
-        "manifest": manifest,
-        "items": [item.document() for item in items],
-    }
+    samples = [row for each in written for row in each.samples]
+    parts = {"mistakes": results.mistakes, "reply_samples": samples}
+    return document_of([*results.rows, *paper], items, manifest, save_items, **parts)
 
 
 def _joined(items: Sequence[Items]) -> list[Items]:

@@ -1,6 +1,6 @@
 """The generation half of HPD's table: what agents say in Harry's place, and how probable they find what could be said.
 
-    perplexity, perplexity_per_token   of the right replies (`metrics.perplexity`)
+    perplexity, perplexity_per_token   of the right replies (`metrics.generation`)
     delta-p     mean over sessions of (PPL(negatives) - PPL(positive)) / (PPL(negatives) + PPL(positive))
     dist-1      distinct words / words, of all replies together
     f1, bleu    of the replies against the right ones
@@ -27,27 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.generation import (
-    CandidateLikelihoods,
-    GeneratedReply,
-    likelihood_items,
-    likelihood_marks,
-    likelihood_rows,
-    prompt_of,
-    replies_of,
-    reply_items,
-    reply_rows,
-    right_replies,
-)
-from understudy.bench.generation.reply_metrics import NO_REPLIES, Figure, Row, figure_row
+from understudy.bench.answer_metrics import Answers, answers_of, right_replies, wrong_replies
+from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of
 from understudy.bench.items import Items
-from understudy.bench.judged_agents import JudgedAgent, MissingAnswers
-from understudy.bench.published import hpd_generation_figure
+from understudy.bench.run import Figure, Row, figure_row
 from understudy.language.encoding import shared_encoder
+from understudy.metrics.generation import SetLikelihood, delta_p_by_item
 from understudy.metrics.mauve import Encode, delta_m
-from understudy.metrics.perplexity import SetLikelihood, delta_p_by_item
 from understudy.metrics.statistics import Interval
-from understudy.papers.hpd.parts import parts_of
+from understudy.papers.hpd.published import hpd_generation_figure
+from understudy.papers.hpd.sessions import parts_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example
 
@@ -56,10 +45,7 @@ __all__ = ["GENERATION", "PAIRED", "HpdGeneration", "judge_generation"]
 GENERATION = ("perplexity", "perplexity_per_token", "delta-p", "dist-1", "f1", "bleu", "mauve", "delta-m")
 PAIRED = ("log_prob_per_word", "delta-p", "f1")
 """Marks of a session by which it is told what a part adds."""
-FEWEST = 20  # replies: fewer have no distribution
 SHOWN = 10  # replies of each agent
-NOT_ASKED = "the agent ranks, and was asked for no replies: --replies N"
-TOO_FEW = f"fewer than {FEWEST} replies: too few for a distribution"
 NO_NEGATIVES = "some session has no negative reply"
 
 
@@ -71,17 +57,6 @@ class HpdGeneration:
     samples: list[Row] = field(default_factory=list)
     items: list[Items] = field(default_factory=list)
     prompts: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _SessionAnswers:
-    """What one agent answered, given one thing."""
-
-    examples: Sequence[Example]
-    likelihoods: Sequence[CandidateLikelihoods] | None
-    replies: Sequence[GeneratedReply] | None
-    reason: str
-    """Why there are no replies."""
 
 
 def judge_generation(
@@ -103,7 +78,7 @@ def judge_generation(
     for agent in judged:
         for given, examples in questions.items():
             with missing:
-                answers = _ask(agent, examples, replies, _on(progress, given), cache)
+                answers = answers_of(agent, examples, replies, None, _on(progress, given), cache)
                 what = {"agent": agent.name, "given": given}
                 marks = _marks(answers)
                 result.items.append(Items(what, [example.name for example in examples], [], marks))
@@ -119,35 +94,18 @@ def _on(progress: Progress, given: str) -> Progress:
     return lambda doing, done, total: progress(f"{doing}, {given}", done, total)
 
 
-def _ask(
-    agent: JudgedAgent, examples: Sequence[Example], count: int | None, progress: Progress, cache: Path | None
-) -> _SessionAnswers:
-    likelihoods = likelihood_marks(agent, examples, progress, cache)
-    if count is None:
-        count = 0 if likelihoods is None and agent.judged_by is None else len(examples)
-    asked = examples[:count]
-    replies = replies_of(agent, asked, progress, cache) if asked else None
-    return _SessionAnswers(examples, likelihoods, replies, NO_REPLIES if asked else NOT_ASKED)
-
-
-def _marks(answers: _SessionAnswers) -> dict[str, Sequence[float | None]]:
+def _marks(answers: Answers) -> dict[str, Sequence[float | None]]:
     """Marks of every session: of likelihood where all have a negative, and of replies where it was asked for one."""
-    marks: dict[str, Sequence[float | None]] = {}
-    if answers.likelihoods is not None:
-        marks |= likelihood_items(answers.examples, answers.likelihoods)
-        if all(_negatives(example) for example in answers.examples):
-            marks["delta-p"] = _delta_p(answers.examples, answers.likelihoods).tolist()
-    if answers.replies is not None:
-        unasked = [None] * (len(answers.examples) - len(answers.replies))
-        own = reply_items(answers.examples[: len(answers.replies)], answers.replies)
-        marks |= {metric: [*values, *unasked] for metric, values in own.items()}
+    marks = answers.marks(answers.questions)
+    if answers.likelihoods is not None and all(map(wrong_replies, answers.questions)):
+        marks["delta-p"] = _delta_p(answers.questions, answers.likelihoods).tolist()
     return marks
 
 
 def _delta_p(examples: Sequence[Example], likelihoods: Sequence[CandidateLikelihoods]) -> np.ndarray[Any, Any]:
     def summed(wrong: bool) -> SetLikelihood:
         sums = [
-            mark.summed(_negatives(example) if wrong else [min(example.gold)])
+            mark.summed(wrong_replies(example) if wrong else [min(example.gold)])
             for example, mark in zip(examples, likelihoods, strict=True)
         ]
         return SetLikelihood([log_prob for log_prob, _ in sums], [words for _, words in sums])
@@ -155,31 +113,21 @@ def _delta_p(examples: Sequence[Example], likelihoods: Sequence[CandidateLikelih
     return delta_p_by_item(summed(wrong=False), summed(wrong=True))
 
 
-def _negatives(example: Example) -> list[int]:
-    return [index for index in range(len(example.candidates)) if index not in example.gold]
-
-
-def _rows(
-    agent: JudgedAgent, what: Mapping[str, str], answers: _SessionAnswers, seed: int, encode: Encode
-) -> list[Row]:
+def _rows(agent: JudgedAgent, what: Mapping[str, str], answers: Answers, seed: int, encode: Encode) -> list[Row]:
     paper = partial(hpd_generation_figure, agent.model, parts_of(what["given"]))
-    asked = answers.examples if answers.replies is None else answers.examples[: len(answers.replies)]
-    rows = likelihood_rows(what, answers.examples, answers.likelihoods, seed, paper)
-    rows += reply_rows(what, asked, answers.replies, None, seed, paper, encode, answers.reason)
-    rows.append(figure_row(what, "delta-m", _delta_m(answers, seed, encode), paper("delta-m")))
+    rows = answers.rows(what, seed, paper, encode)
     by_metric = {row["metric"]: row for row in rows}
+    figure = _delta_m(answers, by_metric["mauve"].get("reason", ""), seed, encode)
+    by_metric["delta-m"] = figure_row(what, "delta-m", figure, paper("delta-m"))
     return [by_metric[metric] for metric in (*GENERATION, "errors") if metric in by_metric]
 
 
-def _delta_m(answers: _SessionAnswers, seed: int, encode: Encode) -> Figure:
-    if answers.replies is None:
-        return answers.reason
-    answered = [
-        (example, reply.text) for example, reply in zip(answers.examples, answers.replies) if reply.text is not None
-    ]
-    if len(answered) < FEWEST:
-        return TOO_FEW
-    negatives = [[example.candidates[index] for index in _negatives(example)] for example, _ in answered]
+def _delta_m(answers: Answers, reason: str, seed: int, encode: Encode) -> Figure:
+    """`reason` says why there is no MAUVE, where there is none."""
+    if reason:
+        return reason
+    answered = answers.replied
+    negatives = [[example.candidates[index] for index in wrong_replies(example)] for example, _ in answered]
     count = min(map(len, negatives))
     if not count:
         return NO_NEGATIVES
@@ -207,9 +155,9 @@ class _Remembered:
         return np.stack([self._rows[text] for text in texts])
 
 
-def _sample(answers: _SessionAnswers) -> Iterator[Row]:
+def _sample(answers: Answers) -> Iterator[Row]:
     """The first replies beside the right ones."""
-    for example, reply in list(zip(answers.examples, answers.replies or ()))[:SHOWN]:
+    for example, reply in list(zip(answers.asked, answers.replies or ()))[:SHOWN]:
         turns = [[turn.speaker, turn.text] for turn in example.history]
         speaker, gold = example.situation.persona.name, right_replies(example)[0]
         yield {"item": example.name, "speaker": speaker, "history": turns, "gold": gold, "reply": reply.text}

@@ -18,15 +18,15 @@ import numpy as np
 
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME, Reranker
-from understudy.bench.generation.reply_metrics import Row, figure_row
+from understudy.bench.answers import JudgedAgent, scores_of
 from understudy.bench.items import Items, groups_of
-from understudy.bench.judged_agents import JudgedAgent, scores_of
-from understudy.bench.published import hpd_ranking_figure
+from understudy.bench.run import Row, figure_row
 from understudy.errors import UnderstudyError
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.ranking import Ranks, gold_ranks, per_item
 from understudy.metrics.statistics import interval
 from understudy.papers.hpd.features import Feature
+from understudy.papers.hpd.published import hpd_ranking_figure
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Persona

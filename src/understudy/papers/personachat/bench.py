@@ -2,7 +2,7 @@
 
     rows          hits@1, hits@5, mrr of the right reply among 20, ties against the agent; of agents that give
                   log-probabilities perplexity and what goes with it; of replies in an agent's own words F1, BLEU and
-                  the others of `bench.generation`; with 95% intervals
+                  the others of `bench.answer_metrics`; with 95% intervals
     comparisons   agents two by two on each condition: difference, paired p value, the same Holm-adjusted
     mistakes      for each agent the ten questions it got most wrong, on the condition it should know best on
     reply_samples for each agent that replied its first ten replies, on the same condition
@@ -25,33 +25,21 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.compare import compared
-from understudy.bench.generation import (
-    CandidateLikelihoods,
-    GeneratedReply,
-    likelihood_items,
-    likelihood_marks,
-    likelihood_rows,
-    prompt_of,
-    replies_of,
-    reply_items,
-    reply_rows,
-    right_replies,
-)
-from understudy.bench.generation.reply_metrics import NO_REPLIES, figure_row
-from understudy.bench.items import Items, groups_of, manifest_of, write_items
-from understudy.bench.judged_agents import JudgedAgent, MissingAnswers, judged_agent, reply_scores, scores_of
-from understudy.bench.published import CONDITIONS, PAPER_IS, personachat_figure
+from understudy.bench.answer_metrics import Answers, answers_of, right_replies
+from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, prompt_of, reply_scores, scores_of
+from understudy.bench.items import Items, compared, groups_of
+from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.metrics.generation import reference_f1
 from understudy.metrics.ranking import RANKING, gold_ranks
 from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
+from understudy.papers.personachat.published import CONDITIONS, PAPER_IS, personachat_figure
 from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
 
-__all__ = ["DISTRACTORS", "bench_personachat", "best_condition", "files_of", "questions_in", "sampled"]
+__all__ = ["DISTRACTORS", "bench_personachat", "best_condition", "files_of", "questions_in"]
 
 # Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
 
@@ -90,15 +78,12 @@ def _mistake(example: Example, scores: Sequence[float], rank: int) -> Row:
     }
 
 
-def first_replies(
-    judged_on: Mapping[str, str], examples: Sequence[Example], replies: Sequence[GeneratedReply]
-) -> list[Row]:
+def first_replies(judged_on: Mapping[str, str], replied: Sequence[tuple[Example, str]]) -> list[Row]:
     """What the agent said, with a right reply and the F1 of the two."""
-    answered = [(example, reply.text) for example, reply in zip(examples, replies) if reply.text is not None]
     return [
         {**judged_on, **_told(example), "gold": right[0], "reply": text}
         | {"f1": reference_f1(text, right, example.situation.persona.language)}
-        for example, text in answered[:SHOWN]
+        for example, text in replied[:SHOWN]
         for right in [right_replies(example)]
     ]
 
@@ -115,10 +100,8 @@ def _told(example: Example) -> Row:
     }
 
 
-Row = dict[str, Any]
 COMPARED = (*RANKING, "log_prob_per_word", "f1")
 TELLING = ("self_original", "self_revised", "both_original", "both_revised", "other_original", "other_revised", "none")
-NOT_ASKED = "the agent was asked for no replies: --replies N"
 
 
 def bench_personachat(
@@ -154,21 +137,24 @@ def bench_personachat(
         by_condition[condition] = {"n": len(questions.examples), "candidates": sizes, "drawn": questions.drawn}
         for agent in judged:
             begun = time.perf_counter()
-            answers: _Answers | None = None
+            ranked: Sequence[Example] | None = None
             with missing:
-                answers = _ask(agent, questions.examples, replies, seed, _on(progress, condition), cache, training)
-            if answers is None:
+                watch = _on(progress, condition)
+                answers = answers_of(agent, questions.examples, replies, seed, watch, cache, training)
+                ranked, scores = _ranked(agent, answers, watch, cache, training)
+            if ranked is None:
                 continue
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
-            result = _items(agent, condition, answers)
+            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, ranked)]
+            judged_on = {"agent": agent.name, "condition": condition}
+            result = Items(judged_on, [example.name for example in ranked], ranks, answers.marks(ranked))
             items.append(result)
             rows += _rows(agent, condition, split, answers, result, seed)
             if condition == best_condition(list(files)):
-                judged_on = {"agent": agent.name, "condition": condition}
-                mistakes += worst_mistakes(judged_on, answers.ranked, answers.scores, result.ranks)
-                shown += first_replies(judged_on, answers.asked, answers.replies or ())
+                mistakes += worst_mistakes(judged_on, ranked, scores, ranks)
+                shown += first_replies(judged_on, answers.replied)
             failures += [
-                {"agent": agent.name, "condition": condition, "item": reply.item, "reason": reply.reason}
+                {**judged_on, "item": reply.item, "reason": reply.reason}
                 for reply in answers.replies or ()
                 if reply.text is None
             ]
@@ -182,85 +168,32 @@ def bench_personachat(
     manifest = manifest_of("personachat", used, seed, limit, settings)
     cards = {agent.name: getattr(agent.agent, "card", None) for agent in judged}
     manifest["agents"] = {name: {**(card or {}), **prompts.get(name, {})} or None for name, card in cards.items()}
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {
-        "rows": rows,
-        "comparisons": compared(items, COMPARED, "condition", seed),
-        "mistakes": mistakes,
-        "reply_samples": shown,
-        "failures": failures,
-        "manifest": manifest,
-        "items": [agent.document() for agent in items],
-    }
+    comparisons = compared(items, COMPARED, "condition", seed)
+    parts = {"comparisons": comparisons, "mistakes": mistakes, "reply_samples": shown, "failures": failures}
+    return document_of(rows, items, manifest, save_items, **parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """What an agent answered on one condition.
-
-    `ranked` are the questions whose candidates it ranked, `asked` those it was to reply to in its own words.
-    """
-
-    ranked: Sequence[Example]
-    scores: Sequence[Sequence[float]]
-    likelihoods: Sequence[CandidateLikelihoods] | None
-    asked: Sequence[Example]
-    replies: Sequence[GeneratedReply] | None
-    reply_marks: Mapping[str, Sequence[float | None]]
-
-
-def _ask(
-    agent: JudgedAgent,
-    every: Sequence[Example],
-    count: int | None,
-    seed: int,
-    progress: Progress,
-    cache: Path | None,
-    training: Path | None,
-) -> _Answers:
-    likelihoods = likelihood_marks(agent, every, progress, cache, training)
-    if count is None:
-        count = 0 if likelihoods is None and agent.judged_by is None else len(every)
-    asked = sampled(every, count, seed)
-    replies = replies_of(agent, asked, progress, cache, training) if asked else None
-    reply_marks = {} if replies is None else reply_items(asked, replies)
-    ranked = every
-    if likelihoods is not None:
-        scores = [list(marks.log_probs) for marks in likelihoods]
-    elif agent.judged_by is None:
-        scores = scores_of(agent, every, progress, cache, training)
-    elif replies is None:
-        raise InputError(f"'{agent.name}' is judged by its replies: ask for one at least (--replies)")
-    else:
-        answered = [(example, reply.text) for example, reply in zip(asked, replies) if reply.text is not None]
-        ranked, scores = [example for example, _ in answered], [reply_scores(*answer) for answer in answered]
-    return _Answers(ranked, scores, likelihoods, asked, replies, reply_marks)
-
-
-def _items(agent: JudgedAgent, condition: str, answers: _Answers) -> Items:
-    names = [example.name for example in answers.ranked]
-    ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(answers.scores, answers.ranked)]
-    marks: dict[str, Sequence[float | None]] = {}
+def _ranked(
+    agent: JudgedAgent, answers: Answers, progress: Progress, cache: Path | None, training: Path | None
+) -> tuple[Sequence[Example], Sequence[Sequence[float]]]:
+    """The questions whose candidates an agent ranked, with its scores."""
     if answers.likelihoods is not None:
-        marks |= likelihood_items(answers.ranked, answers.likelihoods)
-    for metric, values in answers.reply_marks.items():
-        by_name = dict(zip((example.name for example in answers.asked), values))
-        marks[metric] = [by_name.get(name) for name in names]
-    return Items({"agent": agent.name, "condition": condition}, names, ranks, marks)
+        return answers.questions, [list(marks.log_probs) for marks in answers.likelihoods]
+    if agent.judged_by is None:
+        return answers.questions, scores_of(agent, answers.questions, progress, cache, training)
+    if answers.replies is None:
+        raise InputError(f"'{agent.name}' is judged by its replies: ask for one at least (--replies)")
+    return [example for example, _ in answers.replied], [reply_scores(*answer) for answer in answers.replied]
 
 
-def _rows(agent: JudgedAgent, condition: str, split: str, answers: _Answers, items: Items, seed: int) -> list[Row]:
+def _rows(agent: JudgedAgent, condition: str, split: str, answers: Answers, items: Items, seed: int) -> list[Row]:
     what: Row = {"agent": agent.name, "condition": condition, "split": split, "trained_on": agent.trained_on}
     paper = partial(personachat_figure, agent.model, agent.trained_on, condition)
     by_reply = {} if answers.likelihoods or agent.judged_by is None else {"judged_by": agent.judged_by}
     values, groups = items.values(), groups_of(items.names)
     ranking = {metric: (interval(values[metric], groups, seed), len(groups)) for metric in RANKING}
     rows = [figure_row({**what, **by_reply}, metric, figure, paper(metric)) for metric, figure in ranking.items()]
-    by_likelihood = likelihood_rows(what, answers.ranked, answers.likelihoods, seed, paper)
-    rows += [row for row in by_likelihood if row["metric"] not in RANKING]
-    reason = NO_REPLIES if answers.asked else NOT_ASKED
-    return rows + reply_rows(what, answers.asked, answers.replies, answers.reply_marks, seed, paper, reason=reason)
+    return rows + [row for row in answers.rows(what, seed, paper) if row["metric"] not in RANKING]
 
 
 def _training_file(data: Path) -> Path | None:
@@ -294,13 +227,6 @@ class ConditionQuestions:
     drawn: bool
 
 
-def sampled(every: Sequence[Example], count: int, seed: int) -> list[Example]:
-    """So many of the questions, in their order; the same ones for every condition of a split."""
-    if count >= len(every):
-        return list(every)
-    return [every[index] for index in np.sort(np.random.default_rng(seed).choice(len(every), count, replace=False))]
-
-
 def dialogue_of(example: Example) -> str:
     """The dialogue a question belongs to: its name is that and its place in it."""
     return example.name.partition(".")[0]
@@ -329,16 +255,14 @@ def questions_in(path: Path, condition: str, limit: int | None = None, seed: int
     every = list(examples(SourceFile(path)))
     if not every:
         raise InputError("puts no question: it holds no reply", path)
-    indices = np.arange(len(every))
-    if limit is not None and limit < len(every):
-        indices = np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))
+    indices = sampled(range(len(every)), limit, seed)
     drawn = any(len(every[index].candidates) == 1 for index in indices)
     pool = _Replies(every) if drawn else None
     questions = []
     for index in indices:
         example = every[index]
         if pool is not None and len(example.candidates) == 1:
-            wrong = pool.others(example, np.random.default_rng((seed, int(index))))
+            wrong = pool.others(example, np.random.default_rng((seed, index)))
             example = replace(example, candidates=(*wrong, *example.candidates), gold=frozenset({len(wrong)}))
         questions.append(example)
     return ConditionQuestions(condition, path, tuple(questions), drawn)

@@ -16,11 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from understudy.bench.compare import compared
-from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.judged_agents import judged_agent, scores_of
+from understudy.bench.answers import judged_agent, scores_of
+from understudy.bench.items import Items, compared
+from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
@@ -37,7 +35,6 @@ KINDS = {"neg": "contradict@1", "rand": "random@1", "similar": "similar@1", "lab
 METRICS = ("hits@1", "contradict@1", "similar@1", "random@1")
 OWN, PARTNER = "Person B", "Person A"
 
-Row = dict[str, Any]
 KindedQuestion = tuple[Example, tuple[str, ...]]
 """A question and the kind of each of its candidates."""
 
@@ -59,10 +56,7 @@ def bench_consistency(
     judged = [judged_agent(spec) for spec in dict.fromkeys(agents)]
     rows, items = list[Row](), list[Items]()
     for name, path in files.items():
-        questions = _questions(path)
-        if limit is not None and limit < len(questions):
-            drawn = np.random.default_rng(seed).choice(len(questions), limit, replace=False)
-            questions = [questions[index] for index in sorted(drawn)]
+        questions = sampled(_questions(path), limit, seed)
         examples = [example for example, _ in questions]
         for agent in judged:
             scores = scores_of(agent, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
@@ -72,20 +66,11 @@ def bench_consistency(
             keys = {"agent": agent.name, "set": name}
             items.append(Items(keys, [example.name for example in examples], ranks, marks))
             by_reply = {} if agent.judged_by is None else {"judged_by": agent.judged_by}
-            for metric in METRICS:
-                figure = interval(marks[metric], seed=seed)
-                row = {"value": figure.value, "low": figure.low, "high": figure.high, "n": len(firsts), "paper": None}
-                rows.append({**keys, "trained_on": agent.trained_on, **by_reply, "metric": metric, **row})
+            what = {**keys, "trained_on": agent.trained_on, **by_reply}
+            rows += [figure_row(what, metric, (interval(marks[metric], seed=seed), len(firsts))) for metric in METRICS]
     settings = {"resamples": RESAMPLES, "swaps": SWAPS}
     manifest = manifest_of("consistency", files.values(), seed, limit, settings)
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {
-        "rows": rows,
-        "comparisons": compared(items, METRICS[:2], "set", seed),
-        "manifest": manifest,
-        "items": [agent.document() for agent in items],
-    }
+    return document_of(rows, items, manifest, save_items, comparisons=compared(items, METRICS[:2], "set", seed))
 
 
 def _first(scores: Sequence[float], kinds: Sequence[str]) -> str:

@@ -18,18 +18,20 @@ from typing import Any
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
-from understudy.bench.chats.measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
-from understudy.bench.items import Items, manifest_of, write_items
+from understudy.bench.items import Items
+from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.language.backends.transformer import open_transformer
 from understudy.language.lexical.logistic import fit_binary
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import CARD, read_agent_name
-from understudy.metrics.correlation import correlations, personachat_rating
+from understudy.metrics.correlation import correlations
 from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, interval
-from understudy.papers.personachat.chairs import linked_profiles, training_of
+from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
+from understudy.papers.personachat.published import personachat_rating
 from understudy.papers.personachat.scorers import Matrix, Training, scorer_named, scorers_for
+from understudy.papers.personachat.sides import linked_profiles, training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 
@@ -163,13 +165,10 @@ def match_rows(
 
 def _row(what: Row, metric: str, figure: Interval, n: int) -> Row:
     if np.isnan(figure.value):
-        missing = {"value": None, "low": None, "high": None, "n": n, "paper": None, "chance": 0.5}
-        return {**what, "metric": metric, **missing, "reason": "everybody chose alike"}
-    low_high = {"value": figure.value, "low": figure.low, "high": figure.high}
-    return {**what, "metric": metric, **low_high, "n": n, "paper": None, "chance": 0.5}
+        return figure_row(what, metric, "everybody chose alike") | {"n": n, "chance": 0.5}
+    return figure_row(what, metric, (figure, n)) | {"chance": 0.5}
 
 
-Row = dict[str, Any]
 ALL, BOTH_TALK = "all", "both talk"
 LEAST_TURNS = 4  # of each side, where both talk
 COMBINATION = "combination"
@@ -211,9 +210,7 @@ def bench_judged_chats(
         "resamples": RESAMPLES, "shuffles": SHUFFLES, "paper": "people who were paid, with the KV Profile Memory model",
     }  # fmt: skip
     manifest = manifest_of("judged-chats", [path, *used], seed, limit, settings)
-    if save_items is not None:
-        write_items(save_items, items, manifest)
-    return {"rows": rows, "items": [item.document() for item in items], "manifest": manifest}
+    return document_of(rows, items, manifest, save_items)
 
 
 def open_language_model(spec: str) -> LanguageModel:
@@ -231,10 +228,7 @@ def open_language_model(spec: str) -> LanguageModel:
 def _sample(chats: Sequence[JudgedChat], limit: int | None, seed: int) -> list[JudgedChat]:
     """The chats that somebody judged, or some of them."""
     judged = [chat for chat in chats if chat.score is not None or chat.matched is not None]
-    if limit is None or limit >= len(judged):
-        return judged
-    chosen = np.sort(np.random.default_rng(seed).choice(len(judged), limit, replace=False))
-    return [judged[index] for index in chosen]
+    return sampled(judged, limit, seed)
 
 
 def _sets(chats: Sequence[JudgedChat]) -> list[tuple[str, list[int]]]:

@@ -2,48 +2,50 @@
 
 The true profile is ranked among 100 others that share no sentence with it: one of each other persona of the split,
 topped up from training. `error_rate` is how often it does not come first, `pairwise_error` how often another comes
-before it (see `placing`), by how much of the dialogue is heard: a speaker's first 1 to 8 utterances (all, of one who
+before it (see `sides`), by how much of the dialogue is heard: a speaker's first 1 to 8 utterances (all, of one who
 says less), or the whole. Each speaker is judged on their own profile and on their partner's. Single sentences are
 judged alike: each true one among one of each of the 100 other profiles.
 
 Chats of people with models, or of models with each other, are judged beside PersonaChat's dialogues of two people, by
-'whose words -> whose profile' (`told`; see `understudy.papers.personachat.chat_prediction`).
+'whose words -> whose profile' (`told`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.published import PAPER_IS, profile_error
+from understudy.bench.items import Items, write_items
+from understudy.bench.run import figure_row, manifest_of, sampled
 from understudy.errors import InputError
+from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats
 from understudy.metrics.statistics import RESAMPLES
-from understudy.papers.personachat.chairs import (
-    Chair,
-    ProfilePlace,
+from understudy.papers.personachat.published import PAPER_IS, profile_error
+from understudy.papers.personachat.scorers import ProfileScorer, scorer_named, scorers_for
+from understudy.papers.personachat.sides import (
+    ERRORS,
+    ProfileRank,
     Row,
-    chairs_of,
+    Side,
     error_rows,
     fields_of,
-    place_of,
+    rank_of,
+    sides_of,
     training_of,
 )
-from understudy.papers.personachat.chat_prediction import ChatChair, chairs_in, chat_rows
-from understudy.papers.personachat.scorers import ProfileScorer, scorer_named, scorers_for
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["OTHERS", "bench_profiles"]
+__all__ = ["OTHERS", "ChatSide", "bench_profiles", "chat_rows", "direction_of", "sides_in"]
 
 OTHERS = 100
 LENGTHS = tuple(range(1, 9))
 WHOLE = "whole"
 
-Placements = dict[tuple[str, str, int | str], list[ProfilePlace]]
+ProfileRanks = dict[tuple[str, str, int | str], list[ProfileRank]]
 """By whose profile, unit and length: where the true one stands in each item."""
 
 
@@ -67,27 +69,27 @@ def bench_profiles(
     training, used = training_of(data)
     if scorers is None:
         scorers = scorers_for(training)
-    chairs = chairs_of(judged_file)
-    judged = _sample(chairs, limit, seed)
-    seats: dict[Path, list[ChatChair]] = {}
+    sides = sides_of(judged_file)
+    judged = _sample(sides, limit, seed)
+    chat_sides: dict[Path, list[ChatSide]] = {}
     for path in chats:  # numbered on from the dialogues, so that no two items have the same name
-        seats[path] = chairs_in(path, 1 + len(chairs) // 2 + sum(len(some) // 2 for some in seats.values()))
-    more = [chair for path in used if path.suffix == ".txt" for chair in chairs_of(path)]
-    chatting = [seat.chair for some in seats.values() for seat in some]
-    profiles, field = fields_of([*chairs, *chatting], more, OTHERS, seed)
+        chat_sides[path] = sides_in(path, 1 + len(sides) // 2 + sum(len(some) // 2 for some in chat_sides.values()))
+    more = [side for path in used if path.suffix == ".txt" for side in sides_of(path)]
+    chatting = [chat_side.side for some in chat_sides.values() for chat_side in some]
+    profiles, field = fields_of([*sides, *chatting], more, OTHERS, seed)
     rows, items = list[Row](), list[Items]()
     for name in scorers:
         scorer = scorer_named(name, profiles, training)
-        placements = _placements(scorer, judged, profiles, field, seed, _on(progress, name))
-        rows += _rows(name, split, placements, seed)
-        items += _items({"scorer": name}, placements)
-        for path, some in seats.items():
-            sampled_dialogues = {chair.dialogue for chair in _sample([seat.chair for seat in some], limit, seed)}
-            sampled = [seat for seat in some if seat.chair.dialogue in sampled_dialogues]
-            of_chats = [seat.chair for seat in sampled]
-            placements = _placements(scorer, of_chats, profiles, field, seed, _on(progress, f"{name}, {path.name}"))
-            rows += chat_rows(name, sampled, placements, WHOLE, seed)
-            items += _items({"scorer": name, "chats": path.stem}, placements)
+        ranks = _ranks(scorer, judged, profiles, field, seed, _on(progress, name))
+        rows += _rows(name, split, ranks, seed)
+        items += _items({"scorer": name}, ranks)
+        for path, some in chat_sides.items():
+            sampled_dialogues = {side.dialogue for side in _sample([chat_side.side for chat_side in some], limit, seed)}
+            sampled = [chat_side for chat_side in some if chat_side.side.dialogue in sampled_dialogues]
+            of_chats = [chat_side.side for chat_side in sampled]
+            ranks = _ranks(scorer, of_chats, profiles, field, seed, _on(progress, f"{name}, {path.name}"))
+            rows += chat_rows(name, sampled, ranks, WHOLE, seed)
+            items += _items({"scorer": name, "chats": path.stem}, ranks)
     settings = {"split": split, "others": OTHERS, "resamples": RESAMPLES, "paper": f"{PAPER_IS}, other distractors"}
     if chats:
         settings["chats"] = [str(path) for path in chats]
@@ -97,77 +99,74 @@ def bench_profiles(
     return {"rows": rows, "manifest": manifest}
 
 
-def _sample(chairs: Sequence[Chair], limit: int | None, seed: int) -> Sequence[Chair]:
+def _sample(sides: Sequence[Side], limit: int | None, seed: int) -> Sequence[Side]:
     """Both sides of a seeded sample of the dialogues; all of them without a limit."""
-    dialogues = list(dict.fromkeys(chair.dialogue for chair in chairs))
-    if limit is None or limit >= len(dialogues):
-        return chairs
-    chosen = np.random.default_rng(seed).choice(len(dialogues), limit, replace=False)
-    sampled_dialogues = {dialogues[index] for index in chosen}
-    return [chair for chair in chairs if chair.dialogue in sampled_dialogues]
+    dialogues = list(dict.fromkeys(side.dialogue for side in sides))
+    chosen = set(sampled(dialogues, limit, seed))
+    return [side for side in sides if side.dialogue in chosen]
 
 
 def _on(progress: Progress, name: str) -> Progress:
     return lambda _, done, total: progress(name, done, total)
 
 
-def _items(what: Mapping[str, str], placements: Placements) -> Iterator[Items]:
-    for (profile, unit, length), of_key in placements.items():
+def _items(what: Mapping[str, str], ranks: ProfileRanks) -> Iterator[Items]:
+    for (profile, unit, length), of_key in ranks.items():
         keys = {**what, "profile": profile, "unit": unit, "length": str(length)}
-        marks = {"pairwise_error": [place.above for place in of_key]}
-        yield Items(keys, [place.item for place in of_key], [place.rank for place in of_key], marks)
+        marks = {"pairwise_error": [ranked.above for ranked in of_key]}
+        yield Items(keys, [ranked.item for ranked in of_key], [ranked.rank for ranked in of_key], marks)
 
 
-def _placements(
+def _ranks(
     scorer: ProfileScorer,
-    chairs: Sequence[Chair],
+    sides: Sequence[Side],
     profiles: Sequence[Sequence[str]],
     field: Mapping[tuple[str, ...], NDArray[np.int64]],
     seed: int,
     progress: Progress,
-) -> Placements:
-    placements: Placements = {}
-    for done, chair in enumerate(chairs, 1):
-        _judge(scorer, chair, profiles, field, seed, placements)
-        progress("", done, len(chairs))
-    return placements
+) -> ProfileRanks:
+    ranks: ProfileRanks = {}
+    for done, side in enumerate(sides, 1):
+        _judge(scorer, side, profiles, field, seed, ranks)
+        progress("", done, len(sides))
+    return ranks
 
 
 def _judge(
     scorer: ProfileScorer,
-    chair: Chair,
+    side: Side,
     profiles: Sequence[Sequence[str]],
     field: Mapping[tuple[str, ...], NDArray[np.int64]],
     seed: int,
-    placements: Placements,
+    ranks: ProfileRanks,
 ) -> None:
-    """The placements of the true profile and of its sentences after each utterance."""
-    by_profile, by_sentence = scorer.scores(chair.said)
+    """The ranks of the true profile and of its sentences after each utterance."""
+    by_profile, by_sentence = scorer.scores(side.said)
     starts = scorer.starts
     lengths: tuple[int | str, ...] = (*LENGTHS, WHOLE)
-    for whose, profile in (("own", chair.profile), ("partner", chair.partner)):
-        if not profile or not chair.said:
+    for whose, profile in (("own", side.profile), ("partner", side.partner)):
+        if not profile or not side.said:
             continue
         candidates = field[tuple(sorted(profile))]
         true = candidates[0]
-        rng = np.random.default_rng((seed, chair.dialogue, chair.second, whose == "own"))
+        rng = np.random.default_rng((seed, side.dialogue, side.second, whose == "own"))
         sizes = np.array([len(profiles[rival]) for rival in candidates[1:]])
         wrong = starts[candidates[1:]] + rng.integers(0, sizes)
         for length in lengths:
-            at = min(len(chair.said), length if isinstance(length, int) else len(chair.said)) - 1
-            name = f"{chair.dialogue}.{chair.letter}"
-            place = place_of(name, by_profile[at, true], by_profile[at, candidates[1:]])
-            placements.setdefault((whose, "profile", length), []).append(place)
+            at = min(len(side.said), length if isinstance(length, int) else len(side.said)) - 1
+            name = f"{side.dialogue}.{side.letter}"
+            ranked = rank_of(name, by_profile[at, true], by_profile[at, candidates[1:]])
+            ranks.setdefault((whose, "profile", length), []).append(ranked)
             if length == WHOLE:
                 for nth in range(len(profiles[true])):
-                    place = place_of(f"{name}.{nth + 1}", by_sentence[at, starts[true] + nth], by_sentence[at, wrong])
-                    placements.setdefault((whose, "sentences", length), []).append(place)
+                    ranked = rank_of(f"{name}.{nth + 1}", by_sentence[at, starts[true] + nth], by_sentence[at, wrong])
+                    ranks.setdefault((whose, "sentences", length), []).append(ranked)
 
 
-def _rows(scorer: str, split: str, placements: Placements, seed: int) -> Iterator[Row]:
-    for (whose, unit, length), of_key in placements.items():
+def _rows(scorer: str, split: str, ranks: ProfileRanks, seed: int) -> Iterator[Row]:
+    for (whose, unit, length), of_key in ranks.items():
         for speaker in ("both", "A", "B") if length == WHOLE else ("both",):
-            of_speaker = [place for place in of_key if speaker == "both" or place.chair.endswith(f".{speaker}")]
+            of_speaker = [ranked for ranked in of_key if speaker == "both" or ranked.side.endswith(f".{speaker}")]
             if not of_speaker:
                 continue
             paper = None
@@ -175,3 +174,87 @@ def _rows(scorer: str, split: str, placements: Placements, seed: int) -> Iterato
                 paper = profile_error("human -> human", unit, None if length == WHOLE else int(length))
             what = {"scorer": scorer, "split": split, "speaker": speaker, "profile": whose, "unit": unit}
             yield from error_rows({**what, "length": length}, of_speaker, paper, seed)
+
+
+# In chats of people with models and of models with each other, 'whose words -> whose profile' is told, after the
+# paper's table. Own profiles ('human -> human', 'model -> model') ask how much somebody says of themselves, the other
+# side's ('human -> model', 'model -> human') how much somebody takes up what the other one is. The paper's dialogues
+# are all between a person and a model: its 'human -> human' is the person's own profile from what that person says to a
+# model. In a chat of two models the other side's profile is 'model -> other model', for which it has no figure.
+#
+# Where a person's part was replayed, 'human -> model' has no value: the person had answered somebody else, who was
+# given the same profile as the model, so that their words tell of that one.
+
+
+LEAST_TURNS = 4  # of each side of a chat with a volunteer: many left at once
+REPLAYED = "the person answered somebody else, with the same profile"
+
+
+class ChatSide(NamedTuple):
+    """One side of a chat: its words and profiles, who sat there and who on the other side, and of which file."""
+
+    side: Side
+    speaker: str
+    other: str
+    source: str
+    given: str
+    replayed: bool
+
+
+def sides_in(path: Path, first: int = 1) -> list[ChatSide]:
+    """Both sides of every chat of a file, of `self-chat` or of ConvAI2's volunteers; chats count from `first`."""
+    records = list(_records(path))
+    if not records:
+        raise InputError("holds no chat to tell profiles from", path)
+    return [
+        ChatSide(
+            Side(number, bool(side), record.said(side), record.profiles[side], record.profiles[1 - side]),
+            record.speakers[side],
+            record.speakers[1 - side],
+            path.stem,
+            record.given,
+            record.replayed,
+        )
+        for number, record in enumerate(records, first)
+        for side in (0, 1)
+    ]
+
+
+def _records(path: Path) -> Iterable[ChatRecord]:
+    with path.open("rb") as file:
+        is_list = file.read(64).lstrip().startswith(b"[")
+    if not is_list:
+        return read_chats(path)
+    records = (chat.record for chat in read_judged_chats(path))
+    return (record for record in records if min(len(record.said(side)) for side in (0, 1)) >= LEAST_TURNS)
+
+
+def direction_of(chat_side: ChatSide, whose: str) -> str:
+    """'whose words -> whose profile' of the paper's table; `whose` is 'own' or 'partner'."""
+    speaker, other = (HUMAN if name == HUMAN else "model" for name in (chat_side.speaker, chat_side.other))
+    if whose == "own":
+        return f"{speaker} -> {speaker}"
+    return f"{speaker} -> {other}" if speaker != other else f"{speaker} -> other {other}"
+
+
+def chat_rows(
+    scorer: str, chat_sides: Sequence[ChatSide], ranks: Mapping[tuple[str, str, int | str], Sequence[ProfileRank]],
+    whole: str, seed: int,
+) -> Iterator[Row]:  # fmt: skip
+    """The rows of one file: error rates for each direction, unit and length."""
+    by_side = {f"{chat_side.side.dialogue}.{chat_side.side.letter}": chat_side for chat_side in chat_sides}
+    grouped: dict[tuple[str, str, str, str, int | str], list[ProfileRank]] = {}
+    for (whose, unit, length), of_key in ranks.items():
+        for ranked in of_key:
+            chat_side = by_side[ranked.side]
+            direction = direction_of(chat_side, whose)
+            grouped.setdefault((chat_side.given, direction, whose, unit, length), []).append(ranked)
+    for (given, direction, whose, unit, length), some in grouped.items():
+        chat_side = by_side[some[0].side]
+        what: Row = {"scorer": scorer, "chats": chat_side.source, "given": given, "told": direction, "profile": whose}
+        what |= {"unit": unit, "length": length}
+        paper = profile_error(direction, unit, None if length == whole else int(length), given != "none")
+        if direction == "human -> model" and chat_side.replayed:
+            yield from (figure_row(what, metric, REPLAYED, paper) for metric in ERRORS)
+        else:
+            yield from error_rows(what, some, paper, seed)

@@ -25,8 +25,8 @@ from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.recognition import is_personachat
 from understudy.language.lexical.tokenization import stems
-from understudy.papers.personachat.chairs import chairs_of, training_of
 from understudy.papers.personachat.scorers import Training, resemblance_named
+from understudy.papers.personachat.sides import sides_of, training_of
 from understudy.sources.source import SourceFile
 from understudy.text import stop_words, words
 
@@ -98,7 +98,7 @@ def sentences_in(path: Path) -> list[str]:
     """Profile sentences to choose from: those of PersonaChat dialogues, or the lines of a text file."""
     source = SourceFile(path)
     if is_personachat(measure(source.head(), path)):
-        return [sentence for chair in chairs_of(path) for sentence in chair.profile]
+        return [sentence for side in sides_of(path) for sentence in side.profile]
     sentences = [text.strip() for _, text in source.lines() if text.strip()]
     if not sentences:
         raise InputError("holds no sentence: write one profile sentence a line", path)

@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from understudy.bench.published import PAPER_RECALL
+from understudy.bench.run import Figure, Row, figure_row
 from understudy.formats.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, ShowInstance
 from understudy.guessing.analysis import Grouping, GuessedSpeaker
 from understudy.guessing.encoded import TextEncoder
 from understudy.language.lexical import TfIdf
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import holm, interval, paired_p
+from understudy.papers.tvshowguess.published import PAPER_RECALL
 from understudy.story.types import Scene
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "shows_of",
 ]
 
-Row = dict[str, Any]
 
 WINDOW = 20  # earlier scenes among which those that were needed are looked for
 RECALLED = (1, 3, 5)
@@ -127,16 +126,15 @@ def history_gain(
     rows = []
     for name, kinds in NEEDS.items():
         of_kind = [pair for pair in pairs if pair[0].key in by_key and by_key[pair[0].key].needs_history in kinds]
-        row: Row = {**keys, "history": name, "metric": "history_gain", "value": None, "low": None, "high": None}
-        row |= {"n": len(of_kind), "paper": None}
+        what = {**keys, "history": name}
         if of_kind:
             scenes = [speaker.scene_key for speaker, _ in of_kind]
             a, b = (np.array([pair[side].right for pair in of_kind], dtype=np.float64) for side in (0, 1))
-            gain = interval(a - b, scenes, seed)
-            row |= {"value": gain.value, "low": gain.low, "high": gain.high, "p": paired_p(a, b, scenes, seed)}
+            gain = figure_row(what, "history_gain", (interval(a - b, scenes, seed), len(of_kind)))
+            rows.append(gain | {"p": paired_p(a, b, scenes, seed)})
         else:
-            row["reason"] = f"no speaker judged under both names is annotated with {name} history"
-        rows.append(row)
+            reason = f"no speaker judged under both names is annotated with {name} history"
+            rows.append(figure_row(what, "history_gain", reason))
     tested = [row for row in rows if "p" in row]
     for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
         row["p_adjusted"] = adjusted
@@ -159,15 +157,11 @@ def retrieval_rows(
     speakers = [speaker for speaker in ranked if needed.get(speaker)]
     rows = []
     for k in RECALLED:
-        row: Row = {"model": model, "metric": f"history_recall@{k}", "value": None, "low": None, "high": None}
-        row |= {"n": len(speakers), "paper": PAPER_RECALL.get(k)}
+        figure: Figure = NO_NEEDED_SCENES
         if speakers:
             hits = [bool(needed[speaker] & set(ranked[speaker][:k])) for speaker in speakers]
-            recall = interval(hits, [(show, instance[:2]) for show, instance in speakers], seed)
-            row |= {"value": recall.value, "low": recall.low, "high": recall.high}
-        else:
-            row["reason"] = NO_NEEDED_SCENES
-        rows.append(row)
+            figure = interval(hits, [(show, instance[:2]) for show, instance in speakers], seed), len(speakers)
+        rows.append(figure_row({"model": model}, f"history_recall@{k}", figure, PAPER_RECALL.get(k)))
     return rows
 
 

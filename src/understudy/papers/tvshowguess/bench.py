@@ -13,10 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from understudy.bench.items import Items, manifest_of, write_items
-from understudy.bench.published import PEOPLE, add_paper
+from understudy.bench.items import Items, write_items
+from understudy.bench.run import manifest_of, sampled
 from understudy.errors import AgentError, UnknownCharacter
 from understudy.formats.annotations import (
     ShowInstance,
@@ -51,6 +49,7 @@ from understudy.papers.tvshowguess.annotations import (
     retrieval_rows,
     shows_of,
 )
+from understudy.papers.tvshowguess.published import PEOPLE, add_paper
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona, persona_at
@@ -222,9 +221,7 @@ def _recalled(
 def _sampled(show: Show, limit: int | None, seed: int) -> list[JudgedScene]:
     """Of the judged scenes a seeded sample; what is not asked about stays history."""
     indices = [index for index, scene in enumerate(show.file) if scene.judged]
-    if limit is None or limit >= len(indices):
-        return list(show.file)
-    sample = set(np.random.default_rng(seed).choice(indices, limit, replace=False).tolist())
+    sample = set(sampled(indices, limit, seed))
     return [replace(scene, judged=index in sample) for index, scene in enumerate(show.file)]
 
 

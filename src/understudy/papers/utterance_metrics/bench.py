@@ -36,9 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.items import manifest_of
-from understudy.bench.persona_models import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
-from understudy.bench.published import paper_figure, paper_mean
+from understudy.bench.run import Row, figure_row, manifest_of
 from understudy.errors import InputError
 from understudy.language.lexical.logistic import balanced_weights
 from understudy.language.lexical.rows import Reals
@@ -66,6 +64,13 @@ from understudy.metrics.statistics import (
     spearman_p,
 )
 from understudy.metrics.voice import VoiceCast, voice
+from understudy.papers.utterance_metrics.persona_models import (
+    PersonaTuning,
+    fine_tune,
+    fine_tuned_scorer,
+    line_perplexities,
+)
+from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
 
 __all__ = [
@@ -83,7 +88,6 @@ __all__ = [
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely
 
-Row = dict[str, Any]
 Scores = dict[str, Reals]
 SCORERS = ("voice", "psprob", "psprob-weighted", "ptsal", "ptsal-ends", "uppl", "maxbleu", "length")
 DESCRIBED = ("p_f1", "p_cover")
@@ -378,11 +382,7 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
         speakers = Speakers.drawn(learned, name)
         keys = {"scorer": "speaker classifier", "character": name, "novel": novel}
         if name not in speakers:
-            rows += [
-                {**keys, "metric": metric, "value": None, "low": None, "high": None, "n": 0, "paper": None,
-                 "reason": "too few lines to be told apart"}
-                for metric in ("precision", "recall")
-            ]  # fmt: skip
+            rows += [figure_row(keys, metric, "too few lines to be told apart") for metric in ("precision", "recall")]
             continue
         held_back = {speaker: _parted(samples.lines(speaker))[1] for speaker in speakers.names}
         lines = [line for some in held_back.values() for line in some]

@@ -16,7 +16,7 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
-from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
+from understudy.papers.personachat.published import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Option, Question, StudyItem

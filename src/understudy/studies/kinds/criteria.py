@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.metrics.correlation import HPD_CRITERIA, hpd_rating
+from understudy.papers.hpd.published import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import (

@@ -16,7 +16,7 @@ from typing import Any
 
 from understudy.errors import InputError, StoryError
 from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats, read_persona_records
-from understudy.metrics.correlation import PERSONACHAT_RATED, paper_model, personachat_rating
+from understudy.papers.personachat.published import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
