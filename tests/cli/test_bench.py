@@ -9,9 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import judged
-from understudy.cli import Commands
-from understudy.cli.bench import bench, compare
-from understudy.cli.persona import profile
+from understudy.cli import understudy
 
 Run = Callable[..., Result]
 TALK = "1 hello .\thello , i mend clocks .\n2 and at night ?\ti read by the fire .\n"
@@ -22,10 +20,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The commands of this room, with the program's own way of saying errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    program = Commands("understudy", commands=[bench, compare, profile])
 
     def run(*arguments: str | Path, status: int = 0) -> Result:
-        result = CliRunner().invoke(program, [str(one) for one in arguments], prog_name="understudy")
+        result = CliRunner().invoke(understudy, [str(one) for one in arguments], prog_name="understudy")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == status, result.output

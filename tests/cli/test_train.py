@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import Result
 
 from models import tiny_data
-from understudy.cli.train import train
+from understudy.cli import load_command
 from understudy.training import TRAINERS
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
@@ -61,7 +62,8 @@ def test_commands_that_make_no_sense(run: Run, data: Path, arguments: tuple[str,
 
 
 def test_every_trainer_has_a_command() -> None:
-
+    train = load_command("train")
+    assert isinstance(train, click.Group)
     commands = train.commands.keys()
     kinds = {"naming-guesser", "causal-dialogues"}  # of guesser and of causal
     assert commands - {"glove", "average"} == TRAINERS.keys() - kinds, "glove trains no model, average trains none"

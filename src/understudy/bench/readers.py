@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import re
 import time
 from collections import Counter, defaultdict
@@ -25,8 +24,7 @@ from typing import Any
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from understudy import __version__
-from understudy.bench.run import Row, figure_row, sampled, sha256
+from understudy.bench.run import Row, figure_row, manifest_of, sampled, sha256
 from understudy.errors import InputError
 from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
@@ -207,20 +205,9 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
     prepared = folder_of(data) / PREPARED
     if not prepared.is_file():
         raise InputError(f"holds no {PREPARED}: name the folder that has it, or the one that has tvshowguess/", data)
-    rows: list[Row] = []
-    rows += _transcript_rows(data, limit, seed)
-    rows += _accounted_rows(data)
-    manifest = {
-        "bench": "readers",
-        "version": __version__,
-        "data": {f"tvshowguess/{PREPARED}": sha256(prepared)},
-        "seed": seed,
-        "limit": limit,
-        "settings": {"fuzzy": FUZZY, "resamples": RESAMPLES},
-        "machine": platform.platform(),
-        "python": platform.python_version(),
-    }
-    return {"rows": rows, "manifest": manifest}
+    rows = [*_transcript_rows(data, limit, seed), *_accounted_rows(data)]
+    manifest = manifest_of("readers", [], seed, limit, {"fuzzy": FUZZY, "resamples": RESAMPLES})
+    return {"rows": rows, "manifest": manifest | {"data": {f"tvshowguess/{PREPARED}": sha256(prepared)}}}
 
 
 def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:

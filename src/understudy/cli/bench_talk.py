@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from understudy.cli.bench import bench, measure
+from understudy.cli.bench import measure
 from understudy.cli.options import (
     DEFAULT_AGENT,
     FILE,
     IN_FILE,
-    Shared,
-    check_writable,
+    Options,
+    agents_option,
     listed,
     load_reply_agent,
-    rule_option,
     shared,
-    story_argument,
     with_rules,
 )
 from understudy.cli.progress import read_with_people
@@ -40,25 +38,17 @@ if TYPE_CHECKING:
 SHOWN = 5  # probes answered wrongly that are shown without --verbose
 
 
-@bench.command()
-@story_argument
+@click.command()
+@shared("story")
 @click.option("--probes", "probes_file", type=IN_FILE, metavar="FILE", help="Probes of your own, for any story.")
-@click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True, default=(DEFAULT_AGENT,), show_default=DEFAULT_AGENT,
-    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
-)  # fmt: skip
-@rule_option
+@agents_option("Whom to judge: a name, a model folder, or module:factory of your own.", (DEFAULT_AGENT,))
+@shared("rules")
 @click.option(
     "--repeats", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
     help="Put each probe N times; agents that sample get another seed each time.",
 )  # fmt: skip
-@shared("limit seed")
-@click.option("-v", "--verbose", is_flag=True, help="Show all that was answered wrongly.")
-@shared("items output report as_json")
-def talk(
-    options: Shared, story: str, probes_file: Path | None, agents: tuple[str, ...], rules: tuple[str, ...],
-    repeats: int, verbose: bool,
-) -> None:  # fmt: skip
+@shared("limit seed verbose items output report json")
+def talk(options: Options, probes_file: Path | None, agents: tuple[str, ...], repeats: int) -> None:
     """Put a story's probes to agents: do they say what they must, and keep what they must not?
 
     Probes lie in a story folder as probes.toml, or in any file that --probes names.
@@ -71,12 +61,12 @@ def talk(
     """
     from understudy.bench.talk import bench_talk
 
-    check_writable(options.items, options.output, options.report)
-    opened = read_with_people(story)
-    path, probes = _probes(story, opened, probes_file)
+    options.check_outputs()
+    opened = read_with_people(options.story)
+    path, probes = _probes(options.story, opened, probes_file)
     judged = {
-        " ".join((spec, *rules)): with_rules(
-            load_reply_agent(spec, None, lambda _: [opened]), rules, lambda _: [opened]
+        " ".join((spec, *options.rules)): with_rules(
+            load_reply_agent(spec, None, lambda _: [opened]), options.rules, lambda _: [opened]
         )
         for spec in listed(agents)
     }
@@ -84,10 +74,10 @@ def talk(
         options,
         f"Talk: probes of {opened.title}",
         lambda watch: bench_talk(
-            opened, probes, judged, options.limit, repeats, options.seed, watch, (*_files_of(story), path),
+            opened, probes, judged, options.limit, repeats, options.seed, watch, (*_files_of(options.story), path),
             save_items=options.items,
         ),
-        lambda document: _print_talk(document, None if verbose else SHOWN),
+        lambda document: _print_talk(document, None if options.verbose else SHOWN),
     )  # fmt: skip
     _require_answers(document)
 
@@ -157,8 +147,8 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
         out.print(indented(f"{len(faulty) - shown} more such answers: --verbose shows them."))
 
 
-@bench.command()
-@click.argument("story", metavar="[STORY]", required=False)
+@click.command()
+@click.argument("story", metavar="[STORY]", default="")
 @click.option(
     "--replies", type=FILE, metavar="FILE.jsonl",
     help="Judge replies that should pass instead, one a line: character, profile, setting, history, reply, kind, and "
@@ -168,10 +158,7 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     "--rule", "rules", multiple=True, metavar="RULE", default=("anachronism<=0", "unwitnessed<=0"), show_default=True,
     help="The guard to judge, as in 'anachronism<=0'; all that are given judge together.",
 )  # fmt: skip
-@click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True,
-    help="Judge the guard that an agent has instead. Commas, or repeated.",
-)  # fmt: skip
+@agents_option("Judge the guard that an agent has instead.")
 @click.option(
     "--guard", "guards", multiple=True, metavar="MODULE:FACTORY",
     help="A guard of your own instead: called with the story, it gives a function of (situation, history, draft) to "
@@ -181,16 +168,12 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     "--limit", type=click.IntRange(1, 10_000), default=60, show_default=True, metavar="N",
     help="Judge a seeded sample of N situations.",
 )  # fmt: skip
-@shared("seed")
-@click.option("-v", "--verbose", is_flag=True, help="Show every draft that was judged wrongly.")
+@shared("seed verbose", verbose="Show every draft that was judged wrongly.")
 @click.option(
     "--items", "--save-items", "items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."
 )
-@shared("output report as_json")
-def guard(
-    options: Shared, story: str | None, replies: Path | None, rules: tuple[str, ...], agents: tuple[str, ...],
-    guards: tuple[str, ...], limit: int, verbose: bool, items: Path | None,
-) -> None:  # fmt: skip
+@shared("output report json")
+def guard(options: Options, replies: Path | None, agents: tuple[str, ...], guards: tuple[str, ...]) -> None:
     """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
 
     For characters at sampled moments it offers later lines, lines of scenes they did not attend, and secrets; beside
@@ -203,33 +186,40 @@ def guard(
         understudy bench guard demo --guard mine:guard --verbose
         understudy bench guard --replies good.jsonl
     """
-    from understudy.bench.guard import bench_guard, rule_judge
+    from understudy.bench.guard import SITUATIONS, bench_guard, rule_judge
     from understudy.judging import Rule
 
-    check_writable(items, options.output, options.report)
-    if (story is None) == (replies is None):
+    if bool(options.story) == (replies is not None):
         raise click.UsageError("say what to judge on: a STORY, or --replies FILE.jsonl")
-    shown = None if verbose else SHOWN
+    shown = None if options.verbose else SHOWN
     if replies is not None:
         if guards:
             raise click.UsageError("--replies judges agents: name them with --agent, not with --guard")
         measure(
             options,
             f"Guards on {replies.name}",
-            lambda watch: _judged_replies(replies, agents, items, watch),
+            lambda watch: _judged_replies(replies, agents, options.items, watch),
             lambda document: _print_replies(document, shown),
         )
         return
-    assert story is not None
-    opened = read_with_people(story)
+    options.check_outputs()
+    opened = read_with_people(options.story)
     judges = {spec: _guard_of(spec, opened) for spec in guards}
     judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
     if not judges:
-        judges = {" ".join(rules): rule_judge([Rule.parse(rule) for rule in rules], opened)}
+        judges = {" ".join(options.rules): rule_judge([Rule.parse(rule) for rule in options.rules], opened)}
     measure(
         options,
         f"Guards on {opened.title}",
-        lambda watch: bench_guard(opened, judges, limit, options.seed, watch, _files_of(story), save_items=items),
+        lambda watch: bench_guard(
+            opened,
+            judges,
+            options.limit or SITUATIONS,
+            options.seed,
+            watch,
+            _files_of(options.story),
+            save_items=options.items,
+        ),
         lambda document: _print_guard(document, shown),
     )
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
-from rich.table import Table
 from rich.text import Text
 
-from understudy.cli.options import json_option, story_argument
+from understudy.cli.options import Options, shared
 from understudy.cli.progress import read_showing
-from understudy.cli.show import Column, Screen, bar, clean, heading, indented, print_json, screen, spoken, table
+from understudy.cli.show import Screen, bar, clean, heading, indented, print_json, screen, spoken
+from understudy.cli.tables import print_table
 from understudy.formats.documents import cast_document, scene_document
 from understudy.story.spoiler_free import scenes_before
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Scene
 
-__all__ = ["cast", "cast_table", "scenes"]
+__all__ = ["cast", "print_cast", "scenes"]
 
 BAR = 14
 LONGEST_NAME = 20
 
 
 @click.command()
-@story_argument
-@click.option("--at", metavar="MOMENT", help="Only who has spoken before this moment, and how much.")
-@json_option
-def cast(story: str, at: str | None, as_json: bool) -> None:
+@shared("story")
+@click.option("--at", "before", metavar="MOMENT", help="Only who has spoken before this moment, and how much.")
+@shared("json")
+def cast(options: Options, before: str | None) -> None:
     """Who is in a story, how much they say, and from when to when.
 
     \b
@@ -34,17 +34,17 @@ def cast(story: str, at: str | None, as_json: bool) -> None:
         understudy cast demo
         understudy cast demo --at 2.1
     """
-    opened = read_showing(story)
-    members = opened.cast() if at is None else opened.cast_before(opened.moment(at))
-    if as_json:
+    opened = read_showing(options.story)
+    members = opened.cast() if before is None else opened.cast_before(opened.moment(before))
+    if options.as_json:
         print_json({"cast": cast_document(members)})
         return
     out = screen()
-    out.print(heading(f"{opened.title}: cast" + ("" if at is None else f" before {opened.moment(at)}")))
-    out.print(cast_table(out, members))
+    out.print(heading(f"{opened.title}: cast" + ("" if before is None else f" before {opened.moment(before)}")))
+    print_cast(out, members)
 
 
-def cast_table(out: Screen, members: tuple[CastMember, ...], aliases: bool = True) -> Table:
+def print_cast(out: Screen, members: Sequence[CastMember], aliases: bool = True) -> None:
     most = max((member.lines for member in members), default=0)
     rows = [
         (
@@ -63,18 +63,16 @@ def cast_table(out: Screen, members: tuple[CastMember, ...], aliases: bool = Tru
     room = out.width - sum(max(width, 5) + 2 for width in widths)
     for *_, names in rows:
         names.truncate(max(room, len("aliases")), overflow="ellipsis")
-    columns: list[Column] = [(head, {"no_wrap": True}) for head in ("name", "", "first", "last")]
-    columns.insert(1, ("lines", {"no_wrap": True, "justify": "right"}))
-    return table([*columns, "aliases" if aliases else ""], rows)
+    print_table(out, ["<name", ">lines", "<", "<first", "<last", "aliases" if aliases else ""], rows, indent=0)
 
 
 @click.command()
-@story_argument
+@shared("story")
 @click.option("--from", "since", metavar="MOMENT", help="Begin with this moment.")
 @click.option("--to", "before", metavar="MOMENT", help="Stop before this moment.")
 @click.option("--text", is_flag=True, help="Print the scenes to read, not a table of them.")
-@json_option
-def scenes(story: str, since: str | None, before: str | None, text: bool, as_json: bool) -> None:
+@shared("json")
+def scenes(options: Options, since: str | None, before: str | None, text: bool) -> None:
     """The scenes of a story: when, where, who is there, how many lines.
 
     \b
@@ -82,24 +80,18 @@ def scenes(story: str, since: str | None, before: str | None, text: bool, as_jso
         understudy scenes demo --from 2.1 --to 2.3
         understudy scenes demo --from 2.1 --to 2.2 --text
     """
-    opened = read_showing(story)
+    opened = read_showing(options.story)
     selected = scenes_before(opened, opened.moment(before) if before else None, opened.moment(since) if since else None)
-    if as_json:
+    if options.as_json:
         print_json({"title": opened.title, "scenes": [scene_document(scene) for scene in selected]})
     elif text:
         _print_text(screen(), opened, selected)
     else:
-        columns: list[Column] = [
-            ("scene", {"no_wrap": True}),
-            "setting",
-            "present",
-            ("lines", {"justify": "right", "no_wrap": True}),
-        ]
         rows = (
             (scene.moment.dotted, scene.setting, ", ".join(scene.present), f"{len(scene.lines):,}")
             for scene in selected
         )
-        screen().print(table(columns, rows))
+        print_table(screen(), ["<scene", "setting", "present", ">lines"], rows, indent=0)
 
 
 def _print_text(out: Screen, story: Story, scenes: Iterable[Scene]) -> None:

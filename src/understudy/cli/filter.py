@@ -9,21 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
-from understudy.cli.options import (
-    annotated_option,
-    at_option,
-    facing_option,
-    json_option,
-    text_column,
-    text_column_option,
-)
-from understudy.cli.progress import read_with_people, working
-from understudy.cli.show import Column, Screen, bar, heading, indented, print_json, screen, table
+from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
+from understudy.cli.progress import situation_of, working
+from understudy.cli.show import Screen, bar, heading, indented, print_json, screen
+from understudy.cli.tables import print_table
 from understudy.cli.utterances import store_option
 from understudy.errors import InputError
-from understudy.story.dialogue import situation_at
 
 if TYPE_CHECKING:
     from understudy.bench.report.bound import BoundPlot, Figure
@@ -43,14 +35,14 @@ BAND_POINTS = 80  # bounds whose intervals are drawn
 LINE_POINTS = 400
 BAR = 16
 SUFFIXES = (".svg", ".html")
+SHARE = click.FloatRange(0, 1, min_open=True)
 
 
 @click.command("filter", short_help="Decide by rules which lines of a file may be said.")
-@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+@click.argument("file", type=PATH, metavar="FILE")
 @click.option("--story", required=True, metavar="STORY", help="The story of the character.")
 @click.option("--as", "name", required=True, metavar="NAME", help="The character who is to say the lines.")
-@at_option
-@facing_option
+@shared("at facing")
 @click.option(
     "--until",
     default="end",
@@ -58,34 +50,29 @@ SUFFIXES = (".svg", ".html")
     metavar="MOMENT",
     help="The lines may be said until before this moment.",
 )
-@text_column_option
+@shared("text_column")
 @click.option("--guards", is_flag=True, help="The guards of `chat`, as a rule: the same as --rule 'guards<=0'.")
-@click.option(
-    "--rule", "rules", multiple=True, metavar="RULE", help="A metric and a bound, as in psprob>=0.2; may be repeated."
-)
+@shared("rules", rules="A metric and a bound, as in psprob>=0.2; may be repeated.")
 @click.option(
     "--bound", "metric", metavar="METRIC", help="Find a bound of this metric, by --keep, --precision or --recall."
 )
-@click.option("--keep", type=click.FloatRange(0, 1, min_open=True), help="Share of the lines to keep.")
-@click.option("--precision", type=click.FloatRange(0, 1, min_open=True), help="Share of what is kept that is fit.")
-@click.option("--recall", type=click.FloatRange(0, 1, min_open=True), help="Share of what is fit that is kept.")
-@click.option("--labelled", type=click.Path(path_type=Path), metavar="FILE.jsonl",
+@click.option("--keep", type=SHARE, help="Share of the lines to keep.")
+@click.option("--precision", type=SHARE, help="Share of what is kept that is fit.")
+@click.option("--recall", type=SHARE, help="Share of what is fit that is kept.")
+@click.option("--labelled", type=PATH, metavar="FILE.jsonl",
               help='Lines that somebody judged: {"text": ..., "fit": true} each.')  # fmt: skip
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Plot what each bound would do, into an .svg or .html file.")  # fmt: skip
+@click.option("--plot", type=FILE, metavar="FILE", help="Plot what each bound would do, into an .svg or .html file.")
 @click.option("--model", metavar="MODEL", help="Language model for uppl.")
 @store_option
 @click.option(
     "--vectors/--no-vectors", default=True, show_default=True, help="Store vectors of approved lines, to search by."
 )
 @click.option("--yes", is_flag=True, help="Use the bound without asking.")
-@annotated_option
-@json_option
+@shared("annotated json")
 def filter_(
-    file: Path, story: str, name: str, at: str, facing: str | None, until: str, columns: tuple[str, ...],
-    guards: bool, rules: tuple[str, ...],
-    metric: str | None, keep: float | None, precision: float | None, recall: float | None, labelled: Path | None,
-    plot: Path | None, model: str | None, store: str, vectors: bool, yes: bool, annotated: bool, as_json: bool,
+    options: Options, file: Path, until: str, guards: bool, metric: str | None, keep: float | None,
+    precision: float | None, recall: float | None, labelled: Path | None, plot: Path | None, model: str | None,
+    store: str, vectors: bool, yes: bool,
 ) -> None:  # fmt: skip
     """Judge the lines of FILE by rules and store them with their scores: approved, rejected, or pending for people.
 
@@ -114,12 +101,11 @@ def filter_(
     from understudy.metrics.scoring.inputs import pieces
     from understudy.metrics.utterances import open_store
 
-    column = text_column(columns)
-    parsed = [Rule.parse(rule) for rule in dict.fromkeys((*([RECOMMENDED] if guards else []), *rules))]
+    column = text_column(options.columns)
+    parsed = [Rule.parse(rule) for rule in dict.fromkeys((*([RECOMMENDED] if guards else []), *options.rules))]
     _check_plot_path(plot, file, labelled)
-    opened = read_with_people(story, annotated)
-    situation = situation_at(opened, name, at, facing)
-    grounds = MetricContext(opened, situation, author=True)
+    story, situation = situation_of(options)
+    context = MetricContext(story, situation, author=True)
     names = dict.fromkeys((*(rule.metric for rule in parsed), *([] if metric is None else [metric])))
     for needed in names:
         require_known_metric(needed)
@@ -127,40 +113,39 @@ def filter_(
         raise click.UsageError("--model is what uppl asks: name it in a --rule, or with --bound")
     with working("Getting ready"):
         by_name = {
-            name: rule_metric(name, opened, grounds)
+            name: rule_metric(name, story, context)
             if name in GUARD_RULES
-            else line_metrics(grounds, [name], model=model)[0]
+            else line_metrics(context, [name], model=model)[0]
             for name in names
         }
     if metric is not None:
         texts = _first_lines(file, column) if keep is not None else []
         parsed.append(
-            _find_bound(by_name[metric], file, texts, keep, precision, recall, labelled, plot, yes or as_json)
+            _find_bound(by_name[metric], file, texts, keep, precision, recall, labelled, plot, yes or options.as_json)
         )
     elif keep or precision or recall or labelled or plot:
         raise click.UsageError("say with --bound which metric's bound is to be found")
     if not parsed:
         raise click.UsageError("say --guards, at least one --rule, or --bound")
-    warning = small_cast_warning(grounds.samples, situation.persona.name) if "psprob" in by_name else ""
-    if warning and not as_json:
+    warning = small_cast_warning(context.samples, situation.persona.name) if "psprob" in by_name else ""
+    if warning and not options.as_json:
         click.echo(f"{warning}.", err=True)
-    job = FilterJob(
-        opened.title, situation.persona.name, situation.persona.moment, opened.moment(until), file, column or ""
-    )
+    persona = situation.persona
+    job = FilterJob(story.title, persona.name, persona.moment, story.moment(until), file, column or "")
     if job.until <= job.since and not job.until.is_end:
-        raise click.UsageError(f"--until {until} is not after --at {at}")
+        raise click.UsageError(f"--until {until} is not after --at {options.at}")
     batches = pieces(file, text=column)
     first = list(islice(batches, 1))  # before the database is created, so that an unreadable file leaves none behind
     database = open_store(store)
     try:
-        with Console(stderr=True).status("Judging") as status:
+        with working("Judging") as progress:
             outcome = filter_lines(
-                chain(first, batches), list(by_name.values()), parsed, database, job, _encoder(grounds, vectors),
-                lambda line: status.update(f"Judging: {line:,} lines"),
+                chain(first, batches), list(by_name.values()), parsed, database, job, _encoder(context, vectors),
+                lambda line: progress(f"{line:,} lines"),
             )  # fmt: skip
     finally:
         database.close()
-    _show(outcome, parsed, job.character, store, as_json, warning)
+    _show(outcome, parsed, job.character, store, options.as_json, warning)
 
 
 def _find_bound(
@@ -214,10 +199,7 @@ def _check_plot_path(plot: Path | None, *sources: Path | None) -> None:
         return
     if plot.suffix.lower() not in SUFFIXES:
         raise click.UsageError(f"--plot draws an .svg or an .html file, not '{plot.name}'")
-    if not plot.parent.is_dir():
-        raise InputError("cannot be written: there is no such folder", plot)
-    if plot.exists() and any(source is not None and source.exists() and plot.samefile(source) for source in sources):
-        raise InputError("is what is being read, and would be lost: name another with --plot", plot)
+    check_output(plot, sources)
 
 
 def _show_curve(curve: Curve, chosen: Point, labelled: Path, plot: Path | None) -> None:
@@ -272,8 +254,6 @@ def _print_bounds(
 ) -> None:
     out = _stderr()
     out.print(heading(f"What a bound on {metric} would do (the one chosen is marked)"))
-    columns: list[Column] = [("bound", {"no_wrap": True, "justify": "right"})]
-    columns += [(head, {"no_wrap": True}) for head in heads]
     rows = (
         (
             ("> " if index == chosen else "") + f"{bound:.4g}",
@@ -281,7 +261,7 @@ def _print_bounds(
         )
         for index, (bound, shares) in enumerate(points)
     )
-    out.print(indented(table(columns, rows)))
+    print_table(out, [">bound", *(f"<{head}" for head in heads)], rows)
 
 
 def _curve_plot(curve: Curve, chosen: Point) -> BoundPlot:
@@ -325,9 +305,9 @@ def _stderr() -> Screen:
     return Screen(stderr=True, markup=False, highlight=False, emoji=False)
 
 
-def _encoder(grounds: MetricContext, vectors: bool) -> Any:
+def _encoder(context: MetricContext, vectors: bool) -> Any:
     """The encoder that ships reads English; lines of other languages are stored without vectors."""
-    if not vectors or grounds.situation.persona.language != "en":
+    if not vectors or context.situation.persona.language != "en":
         return None
     from understudy.language.encoding import SentenceEncoder
 

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from understudy.cli.options import (
-    annotated_option,
-    at_option,
-    facing_option,
-    json_option,
-    name_argument,
-    story_argument,
-)
-from understudy.cli.progress import read_showing, read_with_people, working
+from understudy.cli.options import IN_FILE, IN_FOLDER, Options, shared
+from understudy.cli.progress import read_showing, situation_of, working
 from understudy.cli.show import (
     Screen,
     clean,
@@ -30,13 +23,13 @@ from understudy.cli.show import (
     screen,
     short,
     spoken,
-    table,
     voice,
     when,
 )
+from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats.documents import persona_document, tie_document
-from understudy.story.dialogue import Situation, situation_at
+from understudy.story.dialogue import Situation
 from understudy.story.persona import FoundSentence, felt_towards
 from understudy.story.spoiler_free import courses_so_far, most_changed
 from understudy.story.storyfile import Story
@@ -55,17 +48,11 @@ GIST = 2  # lines of a remembered scene that are shown
 
 
 @click.command(short_help="Who a character is at a moment.")
-@story_argument
-@name_argument
-@at_option
-@facing_option
+@shared("story name at facing")
 @click.option("--last", type=click.IntRange(min=0), metavar="N", help="Show the N latest lines and remembered scenes.")
 @click.option("--author", is_flag=True, help="Also show what others feel towards the character, who does not know it.")
-@annotated_option
-@json_option
-def persona(
-    story: str, name: str, at: str, facing: str | None, last: int | None, author: bool, annotated: bool, as_json: bool
-) -> None:
+@shared("annotated json")
+def persona(options: Options, last: int | None, author: bool) -> None:
     """Who a character is at a moment: what it is, owns, feels, said and lived through by then.
 
     Nothing that comes later in the story is part of it.
@@ -75,10 +62,9 @@ def persona(
         understudy persona demo Zita --at 2.3
         understudy persona demo Zita --at 2.3 --facing Benedek --json
     """
-    opened = read_with_people(story, annotated)
-    situation = situation_at(opened, name, at, facing)
+    opened, situation = situation_of(options)
     felt = felt_towards(opened, situation.persona.name, situation.persona.moment) if author else ()
-    if as_json:
+    if options.as_json:
         document = persona_document(situation, last)
         if author:
             document["felt_towards"] = [{"of": tie.of, **tie_document(tie, opened.language)} for tie in felt]
@@ -167,21 +153,21 @@ def _show_felt(out: Screen, felt: tuple[Relation, ...]) -> None:
 
 @click.command(short_help="Show who somebody seems to be, from what they said.")
 @click.argument("dialogue", metavar="DIALOGUE")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("people", metavar="[NAME]...", nargs=-1)
 @click.option(
-    "--profiles", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    "--profiles", type=IN_FILE, metavar="FILE",
     help="Profile sentences to choose from: one a line, or PersonaChat dialogues.",
 )  # fmt: skip
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    "--data", "folder", type=IN_FOLDER, metavar="DIR",
     help="PersonaChat's folder: to learn from, and to choose from without --profiles.",
 )  # fmt: skip
 @click.option(
     "--top", type=click.IntRange(min=1), default=5, show_default=True, help="Sentences to show of each person."
 )
-@json_option
+@shared("json")
 def profile(
-    dialogue: str, names: tuple[str, ...], profiles: Path | None, data: Path | None, top: int, as_json: bool
+    options: Options, dialogue: str, people: tuple[str, ...], profiles: Path | None, folder: Path | None, top: int
 ) -> None:
     """The profile sentences that fit best what somebody said in a dialogue, each with the line and words that show it.
 
@@ -196,14 +182,14 @@ def profile(
         understudy profile demo Zita --profiles sentences.txt
     """
     story = read_showing(dialogue)
-    people = _people(story, names)
-    said = {name: [line.text for line in story.past(name, Moment.end(), {}).lines()] for name in people}
+    names = _people(story, people)
+    said = {name: [line.text for line in story.past(name, Moment.end(), {}).lines()] for name in names}
     traits_by_name = (
         _from_own_words(story, said, top)
-        if profiles is None and data is None
-        else _choose_sentences(said, profiles, data, top)
+        if profiles is None and folder is None
+        else _choose_sentences(said, profiles, folder, top)
     )
-    if as_json:
+    if options.as_json:
         documents = [
             {
                 "name": name,
@@ -221,9 +207,9 @@ def profile(
         out.print(heading(name))
         if traits:
             lines = [(trait.sentence, trait.said, ", ".join(trait.words)) for trait in traits]
-            out.print(indented(table([("seems to be", {}), ("having said", {}), ("words", {})], lines)))
+            print_table(out, ["seems to be", "having said", "words"], lines)
         else:
-            out.print(f"  {NOTHING_CHOSEN if profiles or data else NOTHING_SAID}")
+            out.print(f"  {NOTHING_CHOSEN if profiles or folder else NOTHING_SAID}")
         out.print()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.check.running import EXAMPLE
+from understudy.bench.check import EXAMPLE
 from understudy.bench.check.tests_file import TestsFile, read_tests
 from understudy.errors import InputError
 from understudy.formats import embedded, read

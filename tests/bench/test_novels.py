@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from annotated_novels import write_novels
-from understudy.bench.novels import NovelBench, bench_novels, speakers
+from understudy.bench import novels
+from understudy.bench.novels import NovelBench, bench_novels
 from understudy.novels.attribution import shipped_quotation_model
 from understudy.training.quotations.boosting import BoostingSettings
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, predict_unseen
@@ -15,7 +16,7 @@ SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, c
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speakers, "LEFT_OUT", QuotationSettings(2, SMALL, SMALL, SMALL))
+    monkeypatch.setattr(novels, "LEFT_OUT", QuotationSettings(2, SMALL, SMALL, SMALL))
 
 
 @pytest.mark.usefixtures("quick")
@@ -45,15 +46,15 @@ def test_one_novel_alone_has_no_interval_over_novels(tmp_path: Path) -> None:
 def test_predictions_are_shared_by_models_that_leave_out_what_they_have_not_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speakers, "LEAST_SHARED", 3)
-    monkeypatch.setattr(speakers, "SHARED_FOLDS", 3)
+    monkeypatch.setattr(novels, "LEAST_SHARED", 3)
+    monkeypatch.setattr(novels, "SHARED_FOLDS", 3)
     unseen = list[tuple[int, ...]]()
 
     def recorded(novels: list[LearnedNovel], left_out: list[int], settings: QuotationSettings, seed: int):  # type: ignore[no-untyped-def]
         unseen.append(tuple(left_out))
         return predict_unseen(novels, left_out, settings, seed)
 
-    monkeypatch.setattr(speakers, "predict_unseen", recorded)
+    monkeypatch.setattr(novels, "predict_unseen", recorded)
     names = ("Quay", "Harbour", "Orchard", "Pier")
     document = bench_novels(NovelBench(write_novels(tmp_path / "pdnc", names), limit=1))
     judged = {row["novel"] for row in document["rows"]} - {"all"}
@@ -75,8 +76,8 @@ def test_other_novels_are_judged_by_a_model_of_all_the_data(tmp_path: Path) -> N
 
 
 def test_what_the_shipped_model_has_learned_from_is_not_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speakers, "shipped_training_files", lambda: {"A/quotation_info.csv": "hash"})
-    assert speakers.model_of([], {"A/quotation_info.csv": "hash"}, 0) is shipped_quotation_model()
+    monkeypatch.setattr(novels, "shipped_training_files", lambda: {"A/quotation_info.csv": "hash"})
+    assert novels.model_of([], {"A/quotation_info.csv": "hash"}, 0) is shipped_quotation_model()
 
 
 def test_other_novels_are_judged_by_the_model_that_ships(tmp_path: Path) -> None:

@@ -4,37 +4,44 @@ A row's `novel` is a novel's name, or `all` for the mean over novels (macro), wi
 novel blocks of 50 quotations are drawn. `kind` is how a quotation tells its speaker (explicit, anaphoric, implicit, or
 all of them), `cast` whether quotations and cast were given as annotated or found in the text. Quotations of a group, or
 of nobody who can be known, are left out.
+
+A model learns from what a first forest makes of novels that it has not seen. These predictions are shared: novels are
+divided into folds, and for each two folds (and each one) one forest is fitted to all novels outside them. Of a novel
+that is left out in one fold, no forest that predicts those of another has seen anything.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.bench.novels.cast import AnnotatedCharacter, CastFigures, annotated_cast, cast_figures
-from understudy.bench.novels.speakers import LEFT_OUT, left_out_models, model_of
+from understudy.bench.novel_text import FoundNovel, annotated_cast, read_found
 from understudy.bench.run import Row, figure_row, manifest_of, sampled, sha256
 from understudy.metrics.statistics import Interval, calibration_error, interval
-from understudy.novels.attribution import QuotationModel, attribute, shipped_quotation_model
-from understudy.novels.cast import find_cast
-from understudy.novels.parsing import parse_prose
-from understudy.novels.prose import Prose, Quotation, Span
+from understudy.novels.attribution import QuotationModel, shipped_quotation_model, shipped_training_files
+from understudy.novels.context import Floats
 from understudy.progress import Progress, ignore_progress
 from understudy.training.quotations.corpus import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.fitting import LearnedNovel
+from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations, predict_unseen
 from understudy.training.quotations.trainer import JudgedNovel, judge
 
-__all__ = ["NovelBench", "bench_novels", "quotation_figures"]
+__all__ = ["LEFT_OUT", "NovelBench", "bench_novels", "left_out_models", "model_of"]
 
 BLOCK = 50  # quotations that are drawn together within a novel
 GIVEN, FOUND = "given", "found"
+LEFT_OUT = QuotationSettings()
+SHARED_FOLDS = 5
+LEAST_SHARED = 10  # novels; of fewer, each model makes predictions of its own
+
+_learned: list[LearnedNovel] = []
+"""Of a worker process: evidence is read once, not once a novel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,149 +153,77 @@ def _row(metric: str, figure: Interval | float, n: int, novel: str, **judged: st
     return figure_row({"novel": novel, **judged}, metric, (figure, n))
 
 
-# How well the quotations found in a text agree with annotated ones.
-#
-# Compared are stretches: what stands between one pair of marks. An annotation that leaves out a quotation within a
-# quotation, or the narrator's brackets in it, has several parts there; they are one stretch. Marks, blanks and
-# punctuation at the ends do not count.
-#
-#   overlap(a, b) = |a and b| / |a or b|                          in characters
-#   recall        = share of the annotated stretches for which one of ours has an overlap of 1/2 or more
-#   precision     = share of ours for which an annotated one has
-#   exact_recall, exact_precision                                 the same, with an overlap of 1
-#   joined        = share of neighbouring stretches, found exactly, that are one quotation in both or in neither
-
-MARKS = frozenset('"“”«»„「」『』')
-ENOUGH = 0.5
+# Models for judging novels: each novel by one that has not seen it.
 
 
-@dataclass(frozen=True, slots=True)
-class QuotationFigures:
-    """Shares 0..1, None where there is nothing to count; `found` and `annotated` are numbers of stretches."""
-
-    precision: float | None
-    recall: float | None
-    exact_precision: float | None
-    exact_recall: float | None
-    joined: float | None
-    found: int
-    annotated: int
+def model_of(novels: Sequence[AnnotatedNovel], files: Mapping[str, str], seed: int) -> QuotationModel:
+    """A model of these novels, whose annotations are `files` by sha256; the one that ships, if it is of the same."""
+    if files == shipped_training_files():
+        return shipped_quotation_model()
+    return fit_quotations([LearnedNovel.of(novel) for novel in novels], LEFT_OUT, seed)
 
 
-def quotation_figures(found: Prose, annotated: Prose) -> QuotationFigures:
-    """Compare two analyses of the same text."""
-    ours = _stretches(found)
-    theirs = _stretches(annotated)
-    common = sorted(ours.keys() & theirs.keys())
-    agreeing = sum((ours[a] == ours[b]) == (theirs[a] == theirs[b]) for a, b in pairwise(common))
-    return QuotationFigures(
-        _share(_matched(sorted(ours), sorted(theirs)), len(ours)),
-        _share(_matched(sorted(theirs), sorted(ours)), len(theirs)),
-        _share(len(common), len(ours)),
-        _share(len(common), len(theirs)),
-        _share(agreeing, len(common) - 1),
-        len(ours),
-        len(theirs),
-    )
+def left_out_models(
+    novels: Sequence[AnnotatedNovel],
+    judged: Sequence[int],
+    seed: int,
+    workers: int,
+    progress: Callable[[int, int], None],
+) -> Iterator[tuple[int, QuotationModel]]:
+    """For each of the judged novels, a model of all the others."""
+    with _pool(novels, workers) as pool:
+        mapped = map if pool is None else pool.map
+        pairs = _fold_pairs(len(novels), judged)
+        total = len(pairs) + len(judged)
+        predicted: dict[tuple[int, int], dict[int, Floats]] = {}
+        for pair, predictions in zip(pairs, mapped(_predict_without, pairs, [seed] * len(pairs))):
+            predicted[pair] = predictions
+            progress(len(predicted), total)
+        alone = [_shared(index, len(novels), predicted) for index in judged]
+        models = mapped(_fit_without, judged, alone, [seed] * len(judged))
+        for done, (index, model) in enumerate(zip(judged, models), len(pairs) + 1):
+            progress(done, total)
+            yield index, model
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole > 0 else None
+def _fold_pairs(count: int, judged: Sequence[int]) -> list[tuple[int, int]]:
+    """Folds that a forest is to leave out: the fold of a judged novel, with each other and alone."""
+    if count < LEAST_SHARED:
+        return []
+    folds = {index % SHARED_FOLDS for index in judged}
+    return sorted({_pair(fold, other) for fold in folds for other in range(SHARED_FOLDS)})
 
 
-def _stretches(prose: Prose) -> dict[Span, int]:
-    """Each stretch -> the index of its quotation."""
-    return {
-        stretch: index
-        for index, quotation in enumerate(prose.quotations)
-        for span in _united(prose.text, quotation)
-        if (stretch := _trimmed(prose.text, span)).start < stretch.end
-    }
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
 
 
-def _united(text: str, quotation: Quotation) -> list[Span]:
-    spans: list[Span] = []
-    for part in sorted(quotation.parts):
-        if (
-            spans
-            and MARKS.isdisjoint(text[spans[-1].end : part.start])
-            and "\n\n" not in text[spans[-1].end : part.start]
-        ):
-            spans[-1] = Span(spans[-1].start, part.end)
-        else:
-            spans.append(part)
-    return spans
+def _shared(
+    left_out: int, count: int, predicted: Mapping[tuple[int, int], Mapping[int, Floats]]
+) -> list[Floats] | None:
+    """Predictions of all novels but the one left out, by forests that have not seen it either."""
+    if not predicted:
+        return None
+    others = [index for index in range(count) if index != left_out]
+    return [predicted[_pair(left_out % SHARED_FOLDS, index % SHARED_FOLDS)][index] for index in others]
 
 
-def _trimmed(text: str, span: Span) -> Span:
-    start, end = span
-    while start < end and not text[start].isalnum():
-        start += 1
-    while start < end and not text[end - 1].isalnum():
-        end -= 1
-    return Span(start, end)
+def _pool(novels: Sequence[AnnotatedNovel], workers: int) -> nullcontext[None] | Executor:
+    if workers > 1:
+        return ProcessPoolExecutor(workers, get_context("spawn"), _learn, (list(novels),))
+    _learn(list(novels))
+    return nullcontext(None)
 
 
-def _matched(spans: Sequence[Span], others: Sequence[Span]) -> int:
-    """How many of `spans` have one of `others` that overlaps enough; both are in order."""
-    starts = [other.start for other in others]
-    matched = 0
-    for span in spans:
-        index = max(bisect_right(starts, span.start) - 1, 0)
-        while index < len(others) and others[index].start < span.end:
-            if _overlap(span, others[index]) >= ENOUGH:
-                matched += 1
-                break
-            index += 1
-    return matched
+def _learn(novels: list[AnnotatedNovel]) -> None:
+    _learned[:] = [LearnedNovel.of(novel) for novel in novels]
 
 
-def _overlap(a: Span, b: Span) -> float:
-    shared = min(a.end, b.end) - max(a.start, b.start)
-    return max(shared, 0) / (max(a.end, b.end) - min(a.start, b.start))
+def _predict_without(folds: tuple[int, int], seed: int) -> dict[int, Floats]:
+    unseen = [index for index in range(len(_learned)) if index % SHARED_FOLDS in folds]
+    return predict_unseen(_learned, unseen, LEFT_OUT, seed)
 
 
-# A novel read from its text alone, against its annotation.
-#
-# An annotated quotation is right if the found quotation that shares most of its text has a speaker who has a name of
-# the annotated one. Figures of the quotations and of the cast are those of `quotations` and `cast`.
-
-
-@dataclass(frozen=True)
-class FoundNovel:
-    """`is_right` has an entry for each annotated quotation: is its speaker the one who was found?"""
-
-    quotations: QuotationFigures
-    cast: CastFigures
-    is_right: NDArray[np.bool_]
-
-
-def read_found(novel: AnnotatedNovel, people: list[AnnotatedCharacter], model: QuotationModel) -> FoundNovel:
-    prose = parse_prose(novel.prose.text, "en")
-    cast = find_cast(prose)
-    speakers = [each.speaker for each in attribute(prose, cast, model)]
-    names = {who.name: _plain((who.name, *who.aliases)) for who in cast}
-    gold = [_plain((who.name, *who.aliases)) for who in novel.cast]
-    right = []
-    for speaker, index in zip(novel.speakers, _overlapping(novel.prose, prose)):
-        who = None if index is None else speakers[index]
-        right.append(speaker >= 0 and who is not None and bool(names[who] & gold[speaker]))
-    return FoundNovel(quotation_figures(prose, novel.prose), cast_figures(cast, people), np.array(right, np.bool_))
-
-
-def _plain(names: Iterable[str]) -> set[str]:
-    return {" ".join(name.replace(".", " ").lower().removeprefix("the ").split()) for name in names}
-
-
-def _overlapping(annotated: Prose, found: Prose) -> list[int | None]:
-    """For each annotated quotation the found one that shares most of its characters."""
-    owner = np.full(len(annotated.text) + 1, -1, np.int64)
-    for index, quotation in enumerate(found.quotations):
-        for part in quotation.parts:
-            owner[part.start : part.end] = index
-    result: list[int | None] = []
-    for quotation in annotated.quotations:
-        inside = np.concatenate([owner[part.start : part.end] for part in quotation.parts])
-        inside = inside[inside >= 0]
-        result.append(int(np.bincount(inside).argmax()) if len(inside) else None)
-    return result
+def _fit_without(index: int, alone: list[Floats] | None, seed: int) -> QuotationModel:
+    others = [novel for other, novel in enumerate(_learned) if other != index]
+    return fit_quotations(others, LEFT_OUT, seed, alone=alone)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.bench.check.running import CheckRepeat, CheckResult, document_of, run_tests
+from understudy.bench.check import CheckRepeat, CheckResult, document_of, run_tests
 from understudy.bench.check.tests_file import CheckTest, TestsFile
 from understudy.cli.check import junit_xml
 from understudy.errors import BackendError, InputError
