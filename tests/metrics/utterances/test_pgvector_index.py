@@ -88,7 +88,7 @@ def test_new_lines_are_found(store: UtteranceStore) -> None:
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "LARGEST_SEARCH", 64)
+    monkeypatch.setattr(databases.UtterancePostgres, "largest_k", 64)
     vectors = clustered(300)
     for index in np.argsort(vectors @ vectors[0])[:120].tolist():  # none of them among the nearest 64
         store.decide(index + 1, REJECTED, "Mara")

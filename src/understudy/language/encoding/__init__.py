@@ -2,7 +2,6 @@
 
 from understudy.language.encoding.cache import BACKGROUND, EncodingCache, TextVectors, encoding_at_once
 from understudy.language.encoding.encoder import SentenceEncoder, shared_encoder, shipped_model
-from understudy.language.encoding.index import ExactIndex, GraphIndex, Index, build_index, search_exactly
 from understudy.language.encoding.multilingual import MultilingualEncoder
 from understudy.language.encoding.sequences import Context, Encoder, Floats
 
@@ -11,16 +10,11 @@ __all__ = [
     "Context",
     "Encoder",
     "EncodingCache",
-    "ExactIndex",
     "Floats",
-    "GraphIndex",
-    "Index",
     "MultilingualEncoder",
     "SentenceEncoder",
     "TextVectors",
-    "build_index",
     "encoding_at_once",
-    "search_exactly",
     "shared_encoder",
     "shipped_model",
 ]

@@ -10,17 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.database import Migration, check_location, is_postgres, is_text, migrate
 from understudy.errors import InputError
-from understudy.metrics.utterances.databases import (
-    PURPOSE,
-    Progress,
-    UtteranceDatabase,
-    UtterancePostgres,
-    UtteranceSqlite,
-)
+from understudy.metrics.utterances.databases import PURPOSE, UtteranceDatabase, UtterancePostgres, UtteranceSqlite
 from understudy.metrics.utterances.record import (
     APPROVED,
     DECISIONS,
@@ -36,12 +29,12 @@ from understudy.metrics.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
+from understudy.metrics.utterances.vector_indexes import Progress, Vector
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
 
-Vector = NDArray[np.float32]
 FIELDS = "id, text, character, since, until, file, line, story, decision, decided_by, decided_at"
 PAGE = 500
 
