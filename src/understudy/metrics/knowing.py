@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.language.lexical.tone import Tone, tone_of
-from understudy.metrics.line_metric import LineMetric, TextMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples, TextMetric
 from understudy.story.chronology import Chronology, PersonaKnowledge, UnknownTerm, own_sentences
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona

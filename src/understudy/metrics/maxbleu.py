@@ -17,8 +17,7 @@ import numpy as np
 from understudy.language.lexical import Lines, Rows
 from understudy.language.lexical.rows import Ints, Reals, index_ranges, segment_sums
 from understudy.metrics.generation import bleu_of_counts
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 
 __all__ = ["maxbleu"]
 

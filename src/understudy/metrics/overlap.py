@@ -28,8 +28,7 @@ from understudy.errors import InputError
 from understudy.language.lexical import Lines, Rows
 from understudy.language.lexical.corpus import BOUNDARY
 from understudy.language.lexical.rows import Ints, Reals, segment_sums
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.text import stop_words, tokenizer
 from understudy.text import words as words_of
 

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines, Rows
 from understudy.language.lexical.logistic import balanced_weights, fit
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.story.dialogue import Score
 
 __all__ = [

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from understudy.errors import InputError
-from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
 from understudy.metrics.registry import MetricContext
-from understudy.metrics.samples import Samples
 from understudy.metrics.scoring.inputs import pieces
 from understudy.story.dialogue import Score
 

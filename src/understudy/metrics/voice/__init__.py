@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.lexical.rows import Reals, Rows, segment_sums
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 

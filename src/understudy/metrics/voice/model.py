@@ -42,9 +42,9 @@ import numpy as np
 
 from understudy.language.lexical.rows import Ints, Reals, Rows, segment_sums
 from understudy.language.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.metrics.line_metric import Samples
 from understudy.metrics.psprob import weighted_psprob
 from understudy.metrics.ptsal import ptsal_ends
-from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
 
