@@ -41,7 +41,6 @@ from understudy.metrics.statistics import Interval, totals_interval
 from understudy.text import words as words_of
 
 __all__ = [
-    "LARGEST",
     "SetLikelihood",
     "bleu_of_counts",
     "corpus_bleu",

@@ -30,16 +30,7 @@ from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 
-__all__ = [
-    "NEW_SHARE",
-    "LaterPassages",
-    "Passage",
-    "PassageIndex",
-    "anachronism",
-    "find_anachronisms",
-    "relation_fit",
-    "unwitnessed",
-]
+__all__ = ["LaterPassages", "PassageIndex", "anachronism", "find_anachronisms", "relation_fit", "unwitnessed"]
 
 NOT_YET, NOT_WITNESSED = "not known yet", "not witnessed"
 REMEMBERED = 256  # texts, so that a value and its reason are worked out once

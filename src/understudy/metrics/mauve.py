@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from understudy.language.encoding import shared_encoder
 from understudy.metrics.statistics import Interval
 
-__all__ = ["Encode", "delta_m", "divergence_frontier", "frontier_area", "mauve", "mauve_of_features"]
+__all__ = ["Encode", "delta_m", "mauve"]
 
 Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]

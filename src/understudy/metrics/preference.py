@@ -39,7 +39,7 @@ from understudy.errors import InputError
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import RESAMPLES, Estimate, resampled_counts, wilson
 
-__all__ = ["PRIOR", "BradleyTerry", "PairwiseChoice", "bradley_terry", "win_rate"]
+__all__ = ["PairwiseChoice", "bradley_terry", "win_rate"]
 
 PRIOR = 0.1
 TOLERANCE = 1e-7  # of log s

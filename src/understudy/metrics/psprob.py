@@ -39,12 +39,10 @@ from understudy.story.dialogue import Score
 __all__ = [
     "SetMetric",
     "Speakers",
-    "drawn_from",
     "persona_accuracy",
     "personality_classification_accuracy",
     "psprob",
     "small_cast_warning",
-    "told_apart",
     "weighted_psprob",
 ]
 

@@ -27,13 +27,10 @@ from understudy.story.dialogue import Score
 __all__ = [
     "Answered",
     "Correlation",
-    "Level",
     "Rating",
     "RatingTable",
     "Scale",
-    "VarianceComponents",
     "correlations",
-    "correlations_with_people",
     "items_needed",
     "people_needed",
     "rating_tables",

@@ -42,7 +42,6 @@ __all__ = [
     "interval",
     "paired_p",
     "precision_recall",
-    "ranks",
     "resampled_counts",
     "resampled_interval",
     "spearman",

@@ -36,7 +36,7 @@ from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.story.dialogue import LanguageModel, Situation, Turn
 from understudy.story.persona import Persona
 
-__all__ = ["KneserNey", "PersonaModel", "TransformerPerplexity", "perplexity", "unigram_shares", "uppl"]
+__all__ = ["TransformerPerplexity", "perplexity", "uppl"]
 
 NAMED = 3  # words or tokens named as reasons
 LARGEST = 700.0  # exp of more overflows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from understudy.language.backends.backend import Backend, Completion
 
-__all__ = ["Backend", "Completion", "open_batch", "open_llm", "open_local"]
+__all__ = ["Backend", "Completion", "open_llm", "open_local"]
 
 
 def open_batch(folder: str) -> Backend:

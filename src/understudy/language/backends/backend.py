@@ -22,7 +22,7 @@ from understudy.errors import BackendError, InputError
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["Backend", "Completion", "LoggedBackend", "ScoringBackend", "ScriptedBackend", "estimate_tokens", "logged"]
+__all__ = ["Backend", "Completion", "ScoringBackend", "ScriptedBackend", "estimate_tokens", "logged"]
 
 CHARACTERS_PER_TOKEN = 4
 PIECE = re.compile(r"\s*\S+|\s+")
@@ -182,13 +182,10 @@ class LoggedBackend:
         generator = self._backend.stream(messages, sampling, cancellation)
         try:
             while True:
-                try:
-                    piece = next(generator)
-                except StopIteration as stop:
-                    completion: Completion = stop.value
-                    break
-                pieces.append(piece)
-                yield piece
+                pieces.append(next(generator))
+                yield pieces[-1]
+        except StopIteration as stop:
+            completion: Completion = stop.value
             usage, problem = completion.usage, ""
             return completion
         except BackendError as error:

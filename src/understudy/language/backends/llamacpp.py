@@ -26,7 +26,7 @@ from understudy.language.backends.gguf import GGUFModel, load_server, require_xl
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["LlamaCppBackend", "TokenBudget", "close_backends", "shared_backend"]
+__all__ = ["LlamaCppBackend", "shared_backend"]
 
 CONTEXT_TOKENS = 8_192
 MAX_TOKENS = 512  # of a reply, where the sampling does not say

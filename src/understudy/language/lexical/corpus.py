@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical.rows import Ints, Reals, Rows
 from understudy.language.lexical.tokenization import is_mark, tokenize_all
 
-__all__ = ["BOUNDARY", "UNKNOWN", "Corpus", "Lines"]
+__all__ = ["BOUNDARY", "Corpus", "Lines"]
 
 BOUNDARY = 0
 UNKNOWN = -1

@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.language.lexical.rows import Ints, Reals, Rows
 
-__all__ = ["Logistic", "Objective", "balanced_weights", "fit", "fit_binary", "minimize", "sigmoid"]
+__all__ = ["balanced_weights", "fit", "fit_binary", "minimize", "sigmoid"]
 
 TOLERANCE = 1e-6
 BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9

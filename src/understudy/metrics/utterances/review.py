@@ -23,7 +23,7 @@ from understudy.metrics.utterances.record import (
 )
 from understudy.metrics.utterances.store import FIELDS, UtteranceStore
 
-__all__ = ["MINE", "NEW", "SECOND", "Near", "Queue", "Review"]
+__all__ = ["MINE", "NEW", "SECOND", "Near", "Review"]
 
 NEW, SECOND, MINE = "new", "second", "mine"
 

@@ -37,17 +37,7 @@ from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = [
-    "ENOUGH_LINES",
-    "HEARD_FROM",
-    "Contrast",
-    "ContrastVoice",
-    "TrainedVoice",
-    "VoiceCast",
-    "VoiceSpread",
-    "voice",
-    "voice_spread",
-]
+__all__ = ["ENOUGH_LINES", "HEARD_FROM", "VoiceCast", "voice"]
 
 ORDERS = (1, 2)
 HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
