@@ -10,15 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.metrics.utterances import (
-    APPROVED,
-    REJECTED,
-    Utterance,
-    UtteranceStore,
-    databases,
-    open_store,
-)
+from understudy.metrics.utterances import databases
 from understudy.metrics.utterances.databases import UtterancePostgres
+from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 
 WIDTH = 16
 INDEXES = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('utterances_by_vector_16')"

@@ -16,15 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.metrics.utterances import (
-    APPROVED,
-    REJECTED,
-    Utterance,
-    UtteranceStore,
-    databases,
-    open_store,
-    vector_indexes,
-)
+from understudy.metrics.utterances import databases, vector_indexes
+from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.metrics.utterances.vector_indexes import GraphIndex
 from understudy.story.types import Moment
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 
 __all__ = ["balanced_weights", "fit", "fit_binary", "minimize", "sigmoid"]
 
@@ -34,7 +34,7 @@ class Logistic:
     weights: Reals
     intercepts: Reals
 
-    def probabilities(self, rows: Rows) -> Reals:
+    def probabilities(self, rows: SparseRows) -> Reals:
         """A row for each of `rows`, a column for each class."""
         scores = rows.product(self.weights) + self.intercepts
         scores -= scores.max(axis=1, keepdims=True)
@@ -49,7 +49,7 @@ def balanced_weights(labels: Ints, classes: int) -> Reals:
 
 
 def fit(
-    rows: Rows, labels: Ints, classes: int, c: float = 1.0, row_weights: Reals | None = None,
+    rows: SparseRows, labels: Ints, classes: int, c: float = 1.0, row_weights: Reals | None = None,
     tolerance: float = TOLERANCE,
 ) -> Logistic:  # fmt: skip
     """The regression that separates the classes; `labels` are 0 .. classes - 1, one a row.
@@ -72,7 +72,7 @@ def fit(
     return Logistic(np.ascontiguousarray(weights[:-1].T), weights[-1].copy())
 
 
-def _objective(rows: Rows, labels: Ints, classes: int, row_weights: Reals, penalty: Reals) -> Objective:
+def _objective(rows: SparseRows, labels: Ints, classes: int, row_weights: Reals, penalty: Reals) -> Objective:
     """Loss and gradient at weights with a row for each feature, the intercept's last, and a column for each class."""
     features = _with_intercept(rows).to_scipy()
     transposed = features.T
@@ -97,14 +97,14 @@ def _objective(rows: Rows, labels: Ints, classes: int, row_weights: Reals, penal
     return objective
 
 
-def _with_intercept(rows: Rows) -> Rows:
+def _with_intercept(rows: SparseRows) -> SparseRows:
     """The rows with one more column, 1 throughout."""
     starts = rows.starts + np.arange(len(rows) + 1)
     columns, values = np.full(starts[-1], rows.width), np.ones(starts[-1])
     given = np.ones(starts[-1], dtype=np.bool_)
     given[starts[1:] - 1] = False
     columns[given], values[given] = rows.columns, rows.values
-    return Rows(starts, columns, values, rows.width + 1)
+    return SparseRows(starts, columns, values, rows.width + 1)
 
 
 def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:

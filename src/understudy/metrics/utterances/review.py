@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from understudy.metrics.utterances.record import (
     APPROVED,
     FILTER,
-    Decision,
+    ReviewDecision,
     StoredUtterance,
     last_decisions,
     standing_decisions,
@@ -173,7 +173,7 @@ class Review:
         return list(self._store.from_rows(rows))
 
 
-def _by_people(entries: Iterable[Decision]) -> dict[str, str]:
+def _by_people(entries: Iterable[ReviewDecision]) -> dict[str, str]:
     return {who: decision for who, decision in last_decisions(entries).items() if who != FILTER}
 
 
