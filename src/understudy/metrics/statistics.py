@@ -21,7 +21,7 @@ resemble each other, so whole groups of items (dialogues) are resampled; by defa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -54,13 +54,12 @@ __all__ = [
 
 Reals = NDArray[np.float64]
 SHUFFLES = 10_000
-CHUNK = 500  # shuffles computed at once
 TENTHS = 10
 EQUAL = 1e-12
 
 RESAMPLES = 1000
 SWAPS = 10_000
-RESAMPLED_AT_ONCE = 500  # resamples worked on at once, so that memory does not grow with their number
+AT_ONCE = 500  # shuffles, swaps or resamples worked on at once, so that memory does not grow with their number
 EQUAL_SUMS = 1e-9  # two sums of the same numbers in another order may differ by this
 
 
@@ -73,9 +72,14 @@ def ranks(values: ArrayLike) -> Reals:
     return result
 
 
+def _centred_ranks(values: ArrayLike) -> Reals:
+    centred: Reals = ranks(values) - (np.size(values) + 1) / 2
+    return centred
+
+
 def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
     """NaN where all values of one are equal: then there is no order to agree with."""
-    a, b = (_centred(ranks(values)) for values in (ours, theirs))
+    a, b = (_centred_ranks(values) for values in (ours, theirs))
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / lengths if lengths else math.nan
 
@@ -89,15 +93,15 @@ def spearman_p_values(
     columns: Sequence[ArrayLike], theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES
 ) -> list[float]:
     """The same for each of several columns with the same `theirs`, which is shuffled once for all of them."""
-    a, b = np.stack([_centred(ranks(values)) for values in columns]), _centred(ranks(theirs))
+    a, b = np.stack([_centred_ranks(values) for values in columns]), _centred_ranks(theirs)
     observed = np.abs(a @ b)
     floor = observed - EQUAL * np.maximum(observed, 1.0)
     rng = np.random.default_rng(seed)
     extreme = np.zeros(len(a), np.int64)
-    for first in range(0, shuffles, CHUNK):
-        shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
+    for count in _chunks(shuffles):
+        shuffled = rng.permuted(np.tile(b, (count, 1)), axis=1)
         extreme += np.count_nonzero(np.abs(shuffled @ a.T) >= floor, axis=0)
-    return [(1 + int(count)) / (1 + shuffles) for count in extreme]
+    return [(1 + int(more)) / (1 + shuffles) for more in extreme]
 
 
 def precision_recall(scores: ArrayLike, labels: ArrayLike) -> tuple[Reals, Reals]:
@@ -148,11 +152,6 @@ def calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, weights: Ar
     return float(np.abs(gaps).sum() / weight.sum())
 
 
-def _centred(values: Reals) -> Reals:
-    centred: Reals = values - values.mean()
-    return centred
-
-
 class Interval(NamedTuple):
     """A mean with its 95% interval."""
 
@@ -200,9 +199,9 @@ def spearman_interval(
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
 
     def correlation(weights: Reals) -> Reals:
-        x, y = (_centred_by(_weighted_ranks(values, weights), weights) for values in (a, b))
-        products = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
-        together, own, other = products
+        totals = weights.sum(axis=1, keepdims=True)
+        x, y = (_weighted_ranks(values, weights) - (totals + 1) / 2 for values in (a, b))
+        together, own, other = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
         lengths = np.sqrt(own * other)
         return np.where(lengths > EQUAL, together / np.where(lengths > EQUAL, lengths, 1.0), np.nan)
 
@@ -241,11 +240,8 @@ def resampled_interval(
     `statistic` takes rows that say how often each item was drawn to a value each; resamples without one (NaN) are left
     out.
     """
-    known: dict[Hashable, int] = {}
-    group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
-    drawn = [
-        statistic(times[:, group_ids].astype(np.float64)) for times in resampled_counts(len(known), seed, resamples)
-    ]
+    count, ids = _numbered(range(size) if groups is None else groups)
+    drawn = [statistic(times[:, ids].astype(np.float64)) for times in resampled_counts(count, seed, resamples)]
     return _interval_of(value, np.concatenate(drawn))
 
 
@@ -273,11 +269,6 @@ def _weighted_ranks(values: Reals, weights: Reals) -> Reals:
     ranked = np.empty_like(weights)
     ranked[:, order] = ((before + upto + 1) / 2)[:, run]
     return ranked
-
-
-def _centred_by(values: Reals, weights: Reals) -> Reals:
-    centred: Reals = values - (weights * values).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
-    return centred
 
 
 def wilson(share: float, n: int) -> Interval:
@@ -330,15 +321,21 @@ def _grouped(columns: ArrayLike, groups: Sequence[Hashable] | None) -> Reals:
         return numbers
     if len(groups) != len(numbers):
         raise ValueError(f"{len(numbers)} values and {len(groups)} groups: name a group for each value")
-    known: dict[Hashable, int] = {}
-    group_ids = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
-    sums: Reals = np.zeros((len(known), *numbers.shape[1:]))
-    np.add.at(sums, group_ids, numbers)
+    count, ids = _numbered(groups)
+    sums: Reals = np.zeros((count, *numbers.shape[1:]))
+    np.add.at(sums, ids, numbers)
     return sums
 
 
+def _numbered(groups: Iterable[Hashable]) -> tuple[int, NDArray[np.int64]]:
+    """How many different groups there are, and the number of each, in the order of their first."""
+    known: dict[Hashable, int] = {}
+    ids = [known.setdefault(group, len(known)) for group in groups]
+    return len(known), np.array(ids, dtype=np.int64)
+
+
 def _chunks(total: int) -> list[int]:
-    return [min(RESAMPLED_AT_ONCE, total - begun) for begun in range(0, total, RESAMPLED_AT_ONCE)]
+    return [min(AT_ONCE, total - begun) for begun in range(0, total, AT_ONCE)]
 
 
 # A figure with its interval, or the reason why there is none: what every statistic of people's answers gives.

@@ -135,34 +135,20 @@ class SentenceEncoder(CachedEncoder):
         super().__init__(cache, progress)
         self.folder = folder or shipped_model()
         self.card = read_encoder_card(self.folder)
-        self.width = int(self.card["width"])
         sequence_format = parse_sequence_format(self.card, self.folder)
+        self.width = int(self.card["width"])
+        self.weights: Mapping[str, float] = self.card["weights"]
+        self.sharpness = float(self.card.get("sharpness", 20.0))
+        self.word_weights: Mapping[str, float] = self.card.get("words", {})
+        """The weights of shared words in the ranking score; empty for a model trained without them."""
+        self.hubness_weight = float(self.card.get("commonness", 0.0))
+        """How much it counts against a reply that it is near to any context."""
         self._session = load_session(self.folder / WEIGHTS, threads)
         self._sequencer = Sequencer(sequence_format, load_tokenizer(self.folder / TOKENIZER))
         width = self._session.get_outputs()[0].shape[-1]
         if isinstance(width, int) and width != self.width:
             problem = f"the card says that vectors are {self.width} wide, and the model makes them {width} wide"
             raise InputError(f"{problem}: fetch the model again", self.folder / CARD)
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        weights: Mapping[str, float] = self.card["weights"]
-        return weights
-
-    @property
-    def sharpness(self) -> float:
-        return float(self.card.get("sharpness", 20.0))
-
-    @property
-    def word_weights(self) -> Mapping[str, float]:
-        """The weights of shared words in the ranking score; empty for a model trained without them."""
-        weights: Mapping[str, float] = self.card.get("words", {})
-        return weights
-
-    @property
-    def hubness_weight(self) -> float:
-        """How much it counts against a reply that it is near to any context."""
-        return float(self.card.get("commonness", 0.0))
 
     @property
     def rarity(self) -> Floats:
