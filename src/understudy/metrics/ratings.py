@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.statistics import SHUFFLES, Estimate, holm, spearman_interval, spearman_p_values
+from understudy.metrics.statistics import SHUFFLES, Estimate, Z, holm, spearman_interval, spearman_p_values
 from understudy.story.dialogue import Score
 
 __all__ = [
@@ -187,7 +187,6 @@ def _scale(question: str, answers: set[Answered], scale: Scale | None) -> Scale:
 # it.
 
 
-Z = 1.959964
 ROUNDING = 1e-9  # what is a whole number but for rounding is not raised to the next one
 
 

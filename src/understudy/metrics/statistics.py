@@ -28,6 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from understudy.language.lexical.rows import Reals
+
 __all__ = [
     "RESAMPLES",
     "SWAPS",
@@ -52,12 +54,12 @@ __all__ = [
     "wilson",
 ]
 
-Reals = NDArray[np.float64]
 SHUFFLES = 10_000
 TENTHS = 10
 EQUAL = 1e-12
 
 RESAMPLES = 1000
+Z = 1.959964  # of a 95% interval
 SWAPS = 10_000
 AT_ONCE = 500  # shuffles, swaps or resamples worked on at once, so that memory does not grow with their number
 EQUAL_SUMS = 1e-9  # two sums of the same numbers in another order may differ by this
@@ -278,10 +280,9 @@ def wilson(share: float, n: int) -> Interval:
     """
     if n < 1:
         raise ValueError("no values: there is no share of nothing")
-    z = 1.959964
-    centre = share + z * z / (2 * n)
-    margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
+    centre = share + Z * Z / (2 * n)
+    margin = Z * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    scale = 1 + Z * Z / n
     low, high = (centre - margin) / scale, (centre + margin) / scale
     return Interval(share, max(0.0, min(share, low)), min(1.0, max(share, high)))
 
