@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,8 @@ from languagemodels import tiny_model, words_of
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.language.lexical import Corpus
 from understudy.metrics import Samples, uppl
-from understudy.metrics.uppl import KneserNey, PersonaModel, TransformerPerplexity, unigram_shares
-from understudy.story.dialogue import LanguageModel, Situation, Turn
+from understudy.metrics.uppl import KneserNey, NgramPerplexity, TransformerPerplexity, unigram_shares
+from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 
 SAID = {
@@ -34,9 +33,8 @@ def test_a_line_like_the_personas_surprises_less() -> None:
 
 def test_it_is_the_perplexity_of_the_models_own_probabilities() -> None:
     samples = Samples(SAID)
-    model = PersonaModel(samples, "Ines")
-    assert isinstance(model, LanguageModel)
-    log_probs = model.log_probs(SOMEWHERE, (), "my boat is gone")
+    metric = NgramPerplexity(samples, "Ines")
+    log_probs = np.log(metric._model.probabilities(samples.tokenize(["my boat is gone"])))
     assert len(log_probs) == 5, "four words and the end of the line"
     values = uppl(samples, "Ines").values(samples.tokenize(["a", "my boat is gone", ""]))
     assert values[1] == pytest.approx(math.exp(-sum(log_probs) / 5))
@@ -57,33 +55,6 @@ def test_background_is_talk_of_everybody() -> None:
     usual, unheard = (score.value for score in uppl(samples, "Ines")(["my tide is gone", "my moon is gone"]))
     assert usual is not None and unheard is not None
     assert usual < unheard
-
-
-SOMEWHERE = Situation(None)  # type: ignore[arg-type]
-
-
-class Letters:
-    """A language model that finds every letter but e hard."""
-
-    def __init__(self) -> None:
-        self.asked: list[Situation] = []
-
-    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
-        self.asked.append(situation)
-        return [math.log(0.5 if letter == "e" else 0.125) for letter in text]
-
-
-def test_any_language_model_can_be_asked() -> None:
-    model = Letters()
-    metric = uppl(Samples({}), "Ines", model)
-    easy, mixed, nothing = metric(["eee", "ea", ""])
-    assert easy.value == pytest.approx(2.0)
-    assert mixed.value == pytest.approx(4.0)
-    assert nothing.value is None
-    assert model.asked[0].persona.name == "Ines"
-    assert mixed.reason == "2 tokens, the least expected one with probability 0.13"
-    uppl(Samples({}), "Ines", model, SOMEWHERE)(["e"])
-    assert model.asked[-1] is SOMEWHERE
 
 
 def test_without_lines_there_is_no_value() -> None:
@@ -114,8 +85,7 @@ def test_uppl_by_a_model_has_values_reasons_and_none_where_there_are_no_words(
     models: dict[str, Transformer], kind: str
 ) -> None:
     scores = TransformerPerplexity(SAMPLES, models[kind])([LINES[0], "   ", ""])
-    by_protocol = uppl(SAMPLES, "Ines", models[kind])([LINES[0]])
-    assert scores[0].name == "uppl" and scores[0].value == pytest.approx(by_protocol[0].value, rel=1e-5)
+    assert scores[0].name == "uppl"
     log_probs = models[kind].log_probs(NEAR_INES, (), LINES[0])
     assert scores[0].value == pytest.approx(math.exp(-sum(log_probs) / len(log_probs)), rel=1e-5)
     least = min(zip(log_probs, models[kind].tokens(LINES[0])))[1]

@@ -2,8 +2,8 @@
 
     uPPL(u, p) = exp(- mean over tokens w of u of ln P_p(w | what stands before it))
 
-P_p is given by any `LanguageModel`; by default it is a trigram model of the persona's lines (interpolated Kneser-Ney).
-It backs off to the unigram frequencies of all characters and the background, so that a word which the persona happened
+P_p is a transformer's, or by default that of a trigram model of the persona's lines (interpolated Kneser-Ney). It backs
+off to the unigram frequencies of all characters and the background, so that a word which the persona happened
 not to say is no surprise where it is usual. The end of the line counts as a token. The smaller, the closer. A
 transformer is asked in its own tokens, for each line alone.
 
@@ -23,7 +23,6 @@ the same for all words by default, or the relative frequencies of the whole corp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,6 @@ from understudy.language.lexical import Lines
 from understudy.language.lexical.corpus import BOUNDARY, Corpus
 from understudy.language.lexical.rows import Ints, Reals, segment_sums
 from understudy.metrics.line_metric import LineMetric, Samples
-from understudy.story.dialogue import LanguageModel, Situation, Turn
-from understudy.story.persona import Persona
 
 __all__ = ["TransformerPerplexity", "perplexity", "uppl"]
 
@@ -43,66 +40,27 @@ LARGEST = 700.0  # exp of more overflows
 LEAST, MOST = 0.05, 0.95  # bounds of a discount, however few counts it is estimated from
 
 
-def uppl(
-    samples: Samples, name: str, model: LanguageModel | None = None, situation: Situation | None = None
-) -> LineMetric:
-    """The metric for a persona. A `model` is asked in a `situation`, by default with the persona's bare name."""
-    if model is not None:
-        context = situation or Situation(Persona(name, language=samples.language))
-        return Perplexity(samples, model, context)
+def uppl(samples: Samples, name: str) -> LineMetric:
+    """The metric for a persona."""
     return NgramPerplexity(samples, name)
-
-
-class PersonaModel:
-    """How one persona talks, as far as lines tell. It is a `LanguageModel` that looks at the line alone."""
-
-    def __init__(self, samples: Samples, name: str) -> None:
-        self._samples = samples
-        own = np.zeros(len(samples.corpus.lines), dtype=np.bool_)
-        own[slice(*samples.span(name))] = True
-        self._model = KneserNey(samples.corpus, own, unigram_shares(samples.corpus))
-
-    def probabilities(self, lines: Lines) -> Reals:
-        """For every position but the first, the probability of its word (or of the end of the line) there."""
-        return self._model.probabilities(lines)
-
-    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:  # noqa: ARG002
-        """Of the words of a text and of its end."""
-        logs: list[float] = np.log(self.probabilities(self._samples.tokenize([text]))).tolist()
-        return logs
 
 
 class NgramPerplexity(LineMetric):
     def __init__(self, samples: Samples, persona: str) -> None:
         super().__init__("uppl", samples, "" if samples.count(persona) else f"no sample lines of {persona}")
-        self.persona = persona
-        self.model = PersonaModel(samples, persona)
+        own = np.zeros(len(samples.corpus.lines), dtype=np.bool_)
+        own[slice(*samples.span(persona))] = True
+        self._model = KneserNey(samples.corpus, own, unigram_shares(samples.corpus))
 
     def measured(self, lines: Lines) -> Reals:
-        surprise = -np.log(self.model.probabilities(lines))
+        surprise = -np.log(self._model.probabilities(lines))
         return np.exp(segment_sums(surprise, lines.starts) / (lines.lengths + 1))
 
     def why(self, lines: Lines, index: int) -> str:
         words = lines.words(index)
-        probabilities = self.model.probabilities(self.samples.tokenize([lines.texts[index]]))[: len(words)]
+        probabilities = self._model.probabilities(self.samples.tokenize([lines.texts[index]]))[: len(words)]
         least = list(dict.fromkeys(words[at] for at in np.argsort(probabilities, kind="stable").tolist()))[:NAMED]
         return "least expected: " + ", ".join(least)
-
-
-class Perplexity(LineMetric):
-    """By any language model, in its own tokens."""
-
-    def __init__(self, samples: Samples, model: LanguageModel, situation: Situation) -> None:
-        super().__init__("uppl", samples)
-        self._model, self._situation = model, situation
-
-    def measured(self, lines: Lines) -> Reals:
-        log_probs = [self._model.log_probs(self._situation, (), text) for text in lines.texts]
-        return np.array([np.exp(-np.mean(logs)) if logs else np.nan for logs in log_probs])
-
-    def why(self, lines: Lines, index: int) -> str:
-        log_probs = self._model.log_probs(self._situation, (), lines.texts[index])
-        return f"{len(log_probs)} tokens, the least expected one with probability {np.exp(min(log_probs)):.2g}"
 
 
 class TransformerPerplexity(LineMetric):
