@@ -103,7 +103,7 @@ def score(
         if of_sets:
             with working("Judging all lines together"):
                 judges = set_metrics(of_sets, context, _labelled(labelled))
-                count, sets = score_sets(pieces(file, text=column), judges, context.samples)
+                count, sets = score_sets(pieces(file, text=column), judges)
             summary.count = 0 if metrics else count
         if metrics and output is not None:
             if options.force:

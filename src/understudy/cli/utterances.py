@@ -23,7 +23,8 @@ from understudy.formats import EMBEDDED
 from understudy.story.types import Moment
 
 if TYPE_CHECKING:
-    from understudy.metrics.utterances import Decision, StoredUtterance, UtteranceStore
+    from understudy.metrics.utterances.record import ReviewDecision, StoredUtterance
+    from understudy.metrics.utterances.store import UtteranceStore
 
 __all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
 
@@ -258,7 +259,7 @@ def export(options: Options, store: str, title: str | None, character: str | Non
 
 @contextmanager
 def opened_store(store: str) -> Iterator[UtteranceStore]:
-    from understudy.metrics.utterances import open_store
+    from understudy.metrics.utterances.store import open_store
 
     if "://" not in store and not Path(store).exists():
         raise InputError("no such utterance database: make one with `understudy filter ... --store`", store)
@@ -335,7 +336,7 @@ def _most_like(
     story: str | None,
 ) -> list[StoredUtterance]:  # fmt: skip
     from understudy.language.encoding import SentenceEncoder
-    from understudy.metrics.utterances import APPROVED
+    from understudy.metrics.utterances.record import APPROVED
 
     with working("Looking for lines like it"):
         vector = SentenceEncoder().encode([text], keep=False)[0]
@@ -365,7 +366,7 @@ def _span(stored: StoredUtterance) -> str:
     return begins + (" on" if until.is_end else f" until {until.dotted}")
 
 
-def _entry(entry: Decision) -> Document:
+def _entry(entry: ReviewDecision) -> Document:
     return {"decision": entry.decision, "by": entry.by, "at": entry.at, "why": entry.why}
 
 

@@ -24,7 +24,7 @@ from understudy.judging import StoryMetrics, judge
 from understudy.language.backends import Backend
 from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson
-from understudy.metrics.utterances import APPROVED
+from understudy.metrics.utterances.record import APPROVED
 from understudy.metrics.voice import voice
 from understudy.progress import Progress, ignore_progress
 from understudy.story.cancellation import Cancellation
