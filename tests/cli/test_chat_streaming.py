@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
+from cliruns import Run
 from understudy.cli.chat import ChatPrompt, print_why
 from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
@@ -18,7 +17,6 @@ from understudy.formats.documents import reply_document
 from understudy.story.dialogue import Candidate, Reply, Usage
 from writers import PIECES, Writer
 
-Run = Callable[..., Result]
 TEXT = "".join(PIECES)
 
 

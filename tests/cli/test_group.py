@@ -6,19 +6,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
 
 import understudy as package
+from cliruns import Run
 from understudy.cli import understudy
 from understudy.cli.draft import FIND
 from understudy.cli.show import CONTROL
-
-Run = Callable[..., Result]
 
 FILES = re.compile(
     r"^serve|^models \w|^memory (?:edit|forget|undo)|"

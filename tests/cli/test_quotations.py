@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from llmserver import running
 from prosetext import stand_in_attribution
 from understudy.cli.quotations import decide_speakers
 from understudy.formats import read
 from understudy.formats.prose.corrections import read_corrections
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 NOVEL = """CHAPTER I
 

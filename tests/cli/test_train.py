@@ -1,22 +1,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from models import tiny_data
 from understudy.cli import load_command
 from understudy.training import TRAINERS
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 SMALL = ("--epochs", "1", "--width", "16", "--device", "cpu", "--held-back", "0.1")
 
 

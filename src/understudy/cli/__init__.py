@@ -31,13 +31,13 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 COMMANDS = {
     "demo": "demo:demo", "read": "read:read", "quotations": "quotations:quotations", "draft": "draft:draft",
-    "cast": "cast_and_scenes:cast", "scenes": "cast_and_scenes:scenes", "stats": "hpd:stats",
-    "persona": "persona:persona", "chat": "chat:chat", "memory": "memory:memory", "prompt": "models:prompt",
+    "cast": "story:cast", "scenes": "story:scenes", "stats": "hpd:stats",
+    "persona": "story:persona", "chat": "chat:chat", "memory": "memory:memory", "prompt": "models:prompt",
     "serve": "serve:serve", "study": "study:study", "score": "score:score", "filter": "filter:filter_",
     "utterances": "utterances:utterances", "guess": "guess:guess", "voices": "guess:voices", "export": "export:export",
     "card": "export:card", "train": "train:train", "self-chat": "self_chat:self_chat", "bench": "bench:bench",
     "compare": "bench:compare", "questions": "hpd:questions", "check": "check:check",
-    "continuity": "continuity:continuity", "profile": "persona:profile", "models": "models:models",
+    "continuity": "continuity:continuity", "profile": "story:profile", "models": "models:models",
     "bench guess": "guess:guess_bench", "bench hpd": "hpd:hpd", "bench talk": "bench_talk:talk",
     "bench guard": "bench_talk:guard", "bench personachat": "bench_personachat:personachat",
     "bench profiles": "bench_personachat:profiles", "bench consistency": "bench_personachat:consistency",

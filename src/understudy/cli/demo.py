@@ -14,7 +14,6 @@ from typing import Any
 
 import click
 
-from understudy.cli.cast_and_scenes import print_cast
 from understudy.cli.chat import print_why
 from understudy.cli.options import DEFAULT_AGENT, json_option, load_reply_agent
 from understudy.cli.show import (
@@ -29,6 +28,7 @@ from understudy.cli.show import (
     voice,
     when,
 )
+from understudy.cli.story import print_cast
 from understudy.formats import probes_of, read
 from understudy.formats.documents import cast_document, line_document, reply_document
 from understudy.formats.probes import Probe

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from understudy.judging.run import Outcome
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
-    from understudy.metrics.statistics import Interval
 
 __all__ = ["filter_"]
 
@@ -204,101 +203,75 @@ def _check_plot_path(plot: Path | None, *sources: Path | None) -> None:
 
 def _show_curve(curve: Curve, chosen: Point, labelled: Path, plot: Path | None) -> None:
     """What each bound would do to labelled lines."""
-    points = sorted({*curve.some(TABLE_ROWS), chosen}, key=lambda point: point.kept)
-    shares = [(point.bound, (point.precision.value, point.recall.value, point.kept)) for point in points]
-    _print_bounds(curve.metric, ("precision", "recall", "keeps"), shares, points.index(chosen))
-    out = _stderr()
-    for name, share in (("precision", chosen.precision), ("recall", chosen.recall)):
-        out.print(
-            indented(f"{name} {share.value:.2f} (95%: {share.low:.2f} to {share.high:.2f}) with {curve.rule(chosen)}")
-        )
-    if plot is not None:
-        from understudy.bench.report.bound import bound_page
+    from understudy.bench.report.bound import BoundPlot, Share
 
-        figures = [
-            (point.bound, (_with_interval(point.precision), _with_interval(point.recall), (point.kept, None)))
-            for point in points
-        ]
-        note = (
-            "How much of what a bound keeps is fit (precision), and how much it keeps of what is fit (recall) and of "
-            f"everything (keeps). Judged on the lines of {labelled.name}, with 95% intervals."
-        )
-        bound_plot = _curve_plot(curve, chosen)
-        _write_plot(plot, bound_plot, bound_page(bound_plot, note, figures))
+    bounds, band_points = curve.shown(), curve.some(BAND_POINTS)
+    indices = _spaced(len(bounds), LINE_POINTS)
+    shares = []
+    for name, values in (("precision", curve.precision), ("recall", curve.recall), ("keeps", curve.kept)):
+        points = [(float(bounds[index]), float(values[index])) for index in indices]
+        if name == "keeps":
+            shares.append(Share(name, points, chosen.kept))
+            continue
+        value, low, high = getattr(chosen, name)
+        band = [(point.bound, getattr(point, name).low, getattr(point, name).high) for point in band_points]
+        shares.append(Share(name, points, value, band, (low, high)))
+    rows: list[tuple[float, Sequence[Figure]]] = [
+        (point.bound, [*((each.value, (each.low, each.high)) for each in (point.precision, point.recall)),
+                       (point.kept, None)])
+        for point in sorted({*curve.some(TABLE_ROWS), chosen}, key=lambda point: point.kept)
+    ]  # fmt: skip
+    note = (
+        "How much of what a bound keeps is fit (precision), and how much it keeps of what is fit (recall) and of "
+        f"everything (keeps). Judged on the lines of {labelled.name}, with 95% intervals."
+    )
+    drawn = BoundPlot(curve.metric, curve.at_least, chosen.bound, str(curve.rule(chosen)), shares)
+    _show_bounds(drawn, rows, note, plot)
 
 
 def _show_shares_kept(rule: Rule, shares: Sequence[tuple[float, float]], of: Path, plot: Path | None) -> None:
     """The share of the lines that each bound would keep."""
-    chosen = next(index for index, (bound, _) in enumerate(shares) if bound == rule.bound)
-    indices = sorted({*_spaced(len(shares), TABLE_ROWS), chosen})
-    _print_bounds(
-        rule.metric, ("keeps",), [(shares[index][0], (shares[index][1],)) for index in indices], indices.index(chosen)
-    )
-    if plot is not None:
-        from understudy.bench.report.bound import BoundPlot, Share, bound_page
-
-        points = [shares[index] for index in _spaced(len(shares), LINE_POINTS)]
-        bound_plot = BoundPlot(
-            rule.metric, rule.at_least, rule.bound, str(rule), [Share("keeps", points, shares[chosen][1])]
-        )
-        figures = [(shares[index][0], [(shares[index][1], None)]) for index in indices]
-        _write_plot(
-            plot,
-            bound_plot,
-            bound_page(bound_plot, f"How much of the first lines of {of.name} a bound keeps.", figures),
-        )
-
-
-def _print_bounds(
-    metric: str, heads: Sequence[str], points: Sequence[tuple[float, Sequence[float]]], chosen: int
-) -> None:
-    out = _stderr()
-    out.print(heading(f"What a bound on {metric} would do (the one chosen is marked)"))
-    rows = (
-        (
-            ("> " if index == chosen else "") + f"{bound:.4g}",
-            *(f"{share:.2f} {bar(share, BAR, out.options.ascii_only):<{BAR}}" for share in shares),
-        )
-        for index, (bound, shares) in enumerate(points)
-    )
-    print_table(out, [">bound", *(f"<{head}" for head in heads)], rows)
-
-
-def _curve_plot(curve: Curve, chosen: Point) -> BoundPlot:
     from understudy.bench.report.bound import BoundPlot, Share
 
-    bounds = curve.shown()
-    indices, some = _spaced(len(bounds), LINE_POINTS), curve.some(BAND_POINTS)
-
-    def line(name: str, values: Sequence[float]) -> Share:
-        points = [(float(bounds[index]), float(values[index])) for index in indices]
-        if name == "keeps":
-            return Share(name, points, chosen.kept)
-        interval: Interval = getattr(chosen, name)
-        band = [(point.bound, getattr(point, name).low, getattr(point, name).high) for point in some]
-        return Share(name, points, interval.value, band, (interval.low, interval.high))
-
-    shares = [
-        line(name, values.tolist())
-        for name, values in (("precision", curve.precision), ("recall", curve.recall), ("keeps", curve.kept))
+    chosen = next(index for index, (bound, _) in enumerate(shares) if bound == rule.bound)
+    points = [shares[index] for index in _spaced(len(shares), LINE_POINTS)]
+    rows: list[tuple[float, Sequence[Figure]]] = [
+        (shares[index][0], [(shares[index][1], None)]) for index in sorted({*_spaced(len(shares), TABLE_ROWS), chosen})
     ]
-    return BoundPlot(curve.metric, curve.at_least, chosen.bound, str(curve.rule(chosen)), shares)
+    keeps = Share("keeps", points, shares[chosen][1])
+    drawn = BoundPlot(rule.metric, rule.at_least, rule.bound, str(rule), [keeps])
+    _show_bounds(drawn, rows, f"How much of the first lines of {of.name} a bound keeps.", plot)
 
 
-def _write_plot(path: Path, bound_plot: BoundPlot, page: str) -> None:
-    from understudy.bench.report.bound import bound_svg
+def _show_bounds(
+    drawn: BoundPlot, bounds: Sequence[tuple[float, Sequence[Figure]]], note: str, plot: Path | None
+) -> None:
+    """Some bounds as a table, with the one chosen, and all of them as a picture where one is wanted."""
+    from understudy.bench.report.bound import bound_page, bound_svg
 
-    path.write_text(bound_svg(bound_plot) if path.suffix.lower() == ".svg" else page, encoding="utf-8")
-    click.echo(f"Drawn in {path}.", err=True)
+    out = _stderr()
+    out.print(heading(f"What a bound on {drawn.metric} would do (the one chosen is marked)"))
+    rows = (
+        (
+            f"{'> ' if bound == drawn.bound else ''}{bound:.4g}",
+            *(f"{share:.2f} {bar(share, BAR, out.options.ascii_only):<{BAR}}" for share, _ in shares),
+        )
+        for bound, shares in bounds
+    )
+    print_table(out, [">bound", *(f"<{share.name}" for share in drawn.shares)], rows)
+    for share in drawn.shares:
+        if share.interval is not None:
+            low, high = share.interval
+            out.print(indented(f"{share.name} {share.chosen:.2f} (95%: {low:.2f} to {high:.2f}) with {drawn.rule}"))
+    if plot is not None:
+        is_svg = plot.suffix.lower() == ".svg"
+        plot.write_text(bound_svg(drawn) if is_svg else bound_page(drawn, note, bounds), encoding="utf-8")
+        click.echo(f"Drawn in {plot}.", err=True)
 
 
 def _spaced(size: int, most: int) -> list[int]:
     """At most `most` indices, evenly spaced from the first to the last."""
     return sorted({round(step * (size - 1) / max(most - 1, 1)) for step in range(most)})
-
-
-def _with_interval(share: Interval) -> Figure:
-    return share.value, (share.low, share.high)
 
 
 def _stderr() -> Screen:

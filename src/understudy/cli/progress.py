@@ -118,36 +118,25 @@ def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[ReadingProgress | 
     if not sys.stderr.isatty():
         yield None
         return
-    bar = _ReadingBar(sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()))
+    from rich.progress import DownloadColumn
+
+    total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists())
+    bar, shown_from = _bar_of(READING, total, DownloadColumn()), time.monotonic() + SHOWN_AFTER_S
+    done = updated_at = 0
+
+    def add(size: int, doing: str) -> None:
+        nonlocal done, updated_at
+        done += size
+        if doing or done - updated_at >= STEP:
+            updated_at = done
+            if time.monotonic() >= shown_from:
+                bar.start()
+            bar.update(bar.task_ids[0], completed=done, description=doing or READING)
+
     try:
-        yield bar.add
+        yield add
     finally:
         bar.stop()
-
-
-class _ReadingBar:
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._shown_from = time.monotonic() + SHOWN_AFTER_S
-        self._done = self._updated_at = 0
-        self._bar: RichProgress | None = None
-
-    def add(self, size: int, doing: str) -> None:
-        self._done += size
-        if not doing and self._done - self._updated_at < STEP:
-            return
-        self._updated_at = self._done
-        if self._bar is None and time.monotonic() >= self._shown_from:
-            from rich.progress import DownloadColumn
-
-            self._bar = _bar_of(READING, self._total, DownloadColumn())
-            self._bar.start()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, description=doing or READING)
-
-    def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
 
 # A story's people are looked for where it is read, or, in a large one, where a persona of it is first wanted.

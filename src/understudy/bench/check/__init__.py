@@ -16,7 +16,7 @@ from threading import Lock
 
 from understudy.bench.check.faults import FAULTS, too_long, wrong_language
 from understudy.bench.check.tests_file import CheckTest, TestsFile
-from understudy.bench.run import Row, figure_row, manifest_of
+from understudy.bench.run import Row, figure_row, manifest_of, share_figure
 from understudy.errors import BackendError, InputError
 from understudy.formats import read
 from understudy.formats.probes import is_said
@@ -165,7 +165,7 @@ def document_of(file: TestsFile, results: Sequence[CheckResult], url: str, model
     rows: list[Row] = []
     for kind in kinds:
         some = [result for result in results if kind in (ALL, result.test.kind)]
-        figure = wilson(sum(result.passed for result in some) / len(some), len(some)), len(some)
+        figure = share_figure([result.passed for result in some])
         rows.append(figure_row({"agent": model or "", "kind": kind}, "passed", figure))
     settings = {"url": url, "model": model, "tests": len(results)}
     manifest = manifest_of("check", file.sources, seed, None, settings)

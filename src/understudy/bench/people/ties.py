@@ -25,7 +25,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.run import Row, figure_row
+from understudy.bench.run import Row, figure_row, share_figure
 from understudy.formats import read
 from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import Interval, calibration_error, wilson
@@ -247,10 +247,10 @@ def _embedded_rows(name: str) -> Iterator[Row]:
     found = {_coarse(tie.kind, tie.of, tie.to) for tie in ties(story)}
     found = {entry for entry in found if entry[0] in kinds}
     judged = {"kinds": "all", "people": "all", "show": name}
-    if found:
-        yield _row("precision", wilson(len(found & annotated) / len(found), len(found)), len(found), judged)
-    if annotated:
-        yield _row("recall", wilson(len(found & annotated) / len(annotated), len(annotated)), len(annotated), judged)
+    for metric, ties_of, others in (("precision", found, annotated), ("recall", annotated, found)):
+        if ties_of:
+            hits = share_figure([tie in others for tie in ties_of])
+            yield figure_row({"task": "ties", **judged}, metric, hits)
 
 
 def _coarse(kind: str, of: str, to: str) -> Name:

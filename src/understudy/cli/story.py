@@ -1,8 +1,8 @@
-"""`understudy persona` and `profile`: who a character is at a moment, and who somebody seems to be by their words."""
+"""`understudy cast`, `scenes`, `persona` and `profile`: who is in a story, what happens in it, who somebody is when."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from understudy.cli.options import IN_FILE, IN_FOLDER, Options, shared
 from understudy.cli.progress import read_showing, situation_of, working
 from understudy.cli.show import (
     Screen,
+    bar,
     clean,
     found_mark,
     grid,
@@ -28,23 +29,112 @@ from understudy.cli.show import (
 )
 from understudy.cli.tables import print_table
 from understudy.errors import InputError
-from understudy.formats.documents import persona_document, tie_document
+from understudy.formats.documents import cast_document, persona_document, scene_document, tie_document
 from understudy.story.dialogue import Situation
 from understudy.story.persona import FoundSentence, felt_towards
-from understudy.story.spoiler_free import courses_so_far, most_changed
-from understudy.story.storyfile import Story
+from understudy.story.spoiler_free import courses_so_far, most_changed, scenes_before
+from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Moment, Relation, Scene, Schema
 from understudy.story.wording import attribute_label, tie_sentence
 
 if TYPE_CHECKING:
     from understudy.papers.personachat.profiling import ProfileTrait
 
-__all__ = ["persona", "profile"]
+__all__ = ["cast", "persona", "print_cast", "profile", "scenes"]
 
+BAR = 14
+LONGEST_NAME = 20
 LAST_LINES = 8
 LAST_SCENES = 3
 LONGEST = 240  # characters of a line or, half as many, of a setting
 GIST = 2  # lines of a remembered scene that are shown
+FEW = 4  # people who are all shown when no name is given
+NOTHING_CHOSEN = "None of the sentences has anything to do with what was said."
+NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to choose from with --profiles."
+
+
+@click.command()
+@shared("story")
+@click.option("--at", "before", metavar="MOMENT", help="Only who has spoken before this moment, and how much.")
+@shared("json")
+def cast(options: Options, before: str | None) -> None:
+    """Who is in a story, how much they say, and from when to when.
+
+    \b
+    Examples:
+        understudy cast demo
+        understudy cast demo --at 2.1
+    """
+    opened = read_showing(options.story)
+    members = opened.cast() if before is None else opened.cast_before(opened.moment(before))
+    if options.as_json:
+        print_json({"cast": cast_document(members)})
+        return
+    out = screen()
+    out.print(heading(f"{opened.title}: cast" + ("" if before is None else f" before {opened.moment(before)}")))
+    print_cast(out, members)
+
+
+def print_cast(out: Screen, members: Sequence[CastMember], aliases: bool = True) -> None:
+    most = max((member.lines for member in members), default=0)
+    rows = [
+        (
+            Text(clean(member.character.name)),
+            Text(f"{member.lines:,}"),
+            Text(bar(member.lines / most, BAR, out.options.ascii_only) if most else ""),
+            Text(member.first.dotted if member.first else ""),
+            Text(member.last.dotted if member.last else ""),
+            Text(clean(", ".join(member.character.aliases if aliases else ()))),
+        )
+        for member in members
+    ]
+    for name, *_ in rows:
+        name.truncate(LONGEST_NAME, overflow="ellipsis")
+    widths = [max((cell.cell_len for cell in column), default=0) for column in zip(*rows)][:-1]
+    room = out.width - sum(max(width, 5) + 2 for width in widths)
+    for *_, names in rows:
+        names.truncate(max(room, len("aliases")), overflow="ellipsis")
+    print_table(out, ["<name", ">lines", "<", "<first", "<last", "aliases" if aliases else ""], rows, indent=0)
+
+
+@click.command()
+@shared("story")
+@click.option("--from", "since", metavar="MOMENT", help="Begin with this moment.")
+@click.option("--to", "before", metavar="MOMENT", help="Stop before this moment.")
+@click.option("--text", is_flag=True, help="Print the scenes to read, not a table of them.")
+@shared("json")
+def scenes(options: Options, since: str | None, before: str | None, text: bool) -> None:
+    """The scenes of a story: when, where, who is there, how many lines.
+
+    \b
+    Examples:
+        understudy scenes demo --from 2.1 --to 2.3
+        understudy scenes demo --from 2.1 --to 2.2 --text
+    """
+    opened = read_showing(options.story)
+    selected = scenes_before(opened, opened.moment(before) if before else None, opened.moment(since) if since else None)
+    if options.as_json:
+        print_json({"title": opened.title, "scenes": [scene_document(scene) for scene in selected]})
+    elif text:
+        _print_scenes(screen(), opened, selected)
+    else:
+        rows = (
+            (scene.moment.dotted, scene.setting, ", ".join(scene.present), f"{len(scene.lines):,}")
+            for scene in selected
+        )
+        print_table(screen(), ["<scene", "setting", "present", ">lines"], rows, indent=0)
+
+
+def _print_scenes(out: Screen, story: Story, scenes: Iterable[Scene]) -> None:
+    titles = [(moment, title) for moment, title in story.headings() if title]
+    for scene in scenes:
+        while titles and titles[0][0] <= scene.moment:
+            moment, title = titles.pop(0)
+            if scene.moment.within(moment):
+                out.print(heading(f"\n{moment}: {title}"))
+        out.print(heading(f"\n{scene.moment}" + (f": {scene.setting}" if scene.setting else "")))
+        out.print(indented(f"Present: {clean(', '.join(scene.present))}"), style="dim")
+        out.print(indented(spoken(scene.lines, moments=False)))
 
 
 @click.command(short_help="Who a character is at a moment.")
@@ -211,11 +301,6 @@ def profile(
         else:
             out.print(f"  {NOTHING_CHOSEN if profiles or folder else NOTHING_SAID}")
         out.print()
-
-
-FEW = 4  # people who are all shown when no name is given
-NOTHING_CHOSEN = "None of the sentences has anything to do with what was said."
-NOTHING_SAID = "Says nothing of themselves in so many words: give sentences to choose from with --profiles."
 
 
 def _from_own_words(story: Story, said: Mapping[str, Sequence[str]], top: int) -> dict[str, list[ProfileTrait]]:
