@@ -10,7 +10,7 @@ import click
 from understudy.cli.bench import measure
 from understudy.cli.options import IN_FILE, IN_PATH, Options, agents_option, listed, shared
 from understudy.cli.show import heading, screen
-from understudy.cli.tables import Document, Figures, print_comparisons, print_rows, share
+from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, share
 
 judged_option = agents_option(
     "Whom to judge: a name, a model folder, or module:factory of your own.", ("encoder", "tfidf")
@@ -68,8 +68,7 @@ HEADS = {"perplexity_per_token": "per token", "hits@1_per_token": "hits@1 per to
 
 def _print_personachat(document: Document) -> None:
     rows, out = document["rows"], screen()
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        of_agent = [row for row in rows if row["agent"] == agent]
+    for agent, of_agent in grouped(rows, "agent").items():
         trained = of_agent[0]["trained_on"]
         out.print(heading(agent + (f", trained on {trained} personas" if trained else "")))
         if "judged_by" in of_agent[0]:
@@ -141,8 +140,7 @@ SPEAKERS = {"both": "either", "A": "first speaker", "B": "second speaker"}
 
 def _print_profiles(document: Document) -> None:
     rows, out = document["rows"], screen()
-    for scorer in dict.fromkeys(row["scorer"] for row in rows):
-        of_scorer = [row for row in rows if row["scorer"] == scorer]
+    for scorer, of_scorer in grouped(rows, "scorer").items():
         out.print(heading(scorer))
         dialogues = [row for row in of_scorer if "chats" not in row]
         _print_error_rates("told from", [{**row, "of": SPEAKERS[row["speaker"]]} for row in dialogues])
@@ -199,8 +197,8 @@ def consistency(options: Options, agents: tuple[str, ...]) -> None:
 def _print_consistency(document: Document) -> None:
     rows = document["rows"]
     columns = [Figures(name, {"metric": name}, "value 95%") for name in dict.fromkeys(row["metric"] for row in rows)]
-    for name in dict.fromkeys(row["set"] for row in rows):
-        print_rows([row for row in rows if row["set"] == name], {"agent": "agent"}, columns, name)
+    for name, of_set in grouped(rows, "set").items():
+        print_rows(of_set, {"agent": "agent"}, columns, name)
     for metric in dict.fromkeys(row["metric"] for row in document["comparisons"][:1]):
         _print_two_by_two(document, metric, "set")
 
@@ -278,8 +276,8 @@ def _print_judged_chats(document: Document) -> None:
         out.print("*** p < .001, ** p < .01, * p < .05 after Holm, over all measures of the same chats.")
         out.print()
     chosen = [row for row in rows if "scorer" in row]
-    for chats in dict.fromkeys(row["chats"] for row in chosen):
-        _print_choices(chats, [row for row in chosen if row["chats"] == chats])
+    for chats, of_chats in grouped(chosen, "chats").items():
+        _print_choices(chats, of_chats)
     settings = document["manifest"]["settings"]
     out.print(f"'both talk': each side said at least {settings['least_turns']} things. Paper: {settings['paper']}.")
 

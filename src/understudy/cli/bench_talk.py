@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ from understudy.cli.options import (
     with_rules,
 )
 from understudy.cli.progress import read_with_people
-from understudy.cli.show import clean, heading, indented, screen, voice
-from understudy.cli.tables import Document, Figures, print_rows
+from understudy.cli.show import Screen, clean, heading, indented, screen, voice
+from understudy.cli.tables import Document, Figures, grouped, print_rows
 from understudy.errors import AgentError, InputError
 from understudy.formats import embedded, sources_of
 from understudy.formats.probes import Probe, read_probes
@@ -107,14 +107,37 @@ VERDICTS = [Figures(metric, {"metric": metric}, "value 95% n", spread_form=".2f"
 
 
 def _print_talk(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        of_agent = [row for row in rows if row["agent"] == agent]
+    out, replies = screen(), grouped(document["replies"], "agent")
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
         print_rows(of_agent, {"kind": "kind"}, VERDICTS)
         out.print(indented(_costs({(row["metric"], row["kind"]): row for row in of_agent})))
-        _print_faults([reply for reply in document["replies"] if reply["agent"] == agent], shown)
+        for error in dict.fromkeys(reply["error"] for reply in replies.get(agent, ()) if "error" in reply):
+            out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
+        faulty = [reply for reply in replies.get(agent, ()) if reply.get("fault")]
+        for reply in faulty[:shown]:
+            facing = f" to {reply['facing']}" if reply["facing"] else ""
+            kind = f" ({reply['kind']})" if reply["kind"] else ""
+            said = [
+                pair for turn in zip(reply["ask"], reply["answers"]) for pair in zip(turn, ("", voice(reply["who"])))
+            ]
+            _print_example(out, f"{reply['who']} at {reply['at']}{facing} {reply['fault']}{kind}", said)
+        _print_more(out, len(faulty), shown, "such answers: --verbose shows them.")
         out.print()
+
+
+def _print_example(out: Screen, about: str, said: Iterable[tuple[str, str]]) -> None:
+    """What an example is about, and what was said in it, each with its style."""
+    out.print()
+    out.print(indented(Text(clean(about), "dim")))
+    for text, style in said:
+        out.print(indented(Text(clean(f"- {text}"), style), 4))
+
+
+def _print_more(out: Screen, number: int, shown: int | None, what: str) -> None:
+    if shown is not None and number > shown:
+        out.print()
+        out.print(indented(f"{number - shown} more {what}"))
 
 
 def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
@@ -127,24 +150,6 @@ def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
     parts += [] if tokens is None else [f"{tokens:,.0f} tokens"]
     parts += [] if errors is None else [f"failed on {errors:.0%} of the probes"]
     return ", ".join(parts) + "."
-
-
-def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
-    out = screen()
-    for error in dict.fromkeys(reply["error"] for reply in replies if "error" in reply):
-        out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
-    faulty = [reply for reply in replies if reply.get("fault")]
-    for reply in faulty[:shown]:
-        facing = f" to {reply['facing']}" if reply["facing"] else ""
-        kind = f" ({reply['kind']})" if reply["kind"] else ""
-        out.print()
-        out.print(indented(Text(clean(f"{reply['who']} at {reply['at']}{facing} {reply['fault']}{kind}"), "dim")))
-        for message, answer in zip(reply["ask"], reply["answers"]):
-            out.print(indented(Text(clean(f"- {message}")), 4))
-            out.print(indented(Text(clean(f"- {answer}"), voice(reply["who"])), 4))
-    if shown is not None and len(faulty) > shown:
-        out.print()
-        out.print(indented(f"{len(faulty) - shown} more such answers: --verbose shows them."))
 
 
 @click.command()
@@ -256,49 +261,36 @@ def _guarding(spec: str, stories: Callable[[str], Sequence[Story]]) -> GuardingA
 
 
 def _print_replies(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
+    out, replies = screen(), grouped(document["replies"], "agent")
     columns = [Figures("share", show="value 95% n", spread_form=".2f")]
-    for agent in dict.fromkeys(row["agent"] for row in rows):
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
-        of_agent = [row for row in rows if row["agent"] == agent]
         print_rows(of_agent, {"kind": "kind", "": "metric", "by": "guard"}, columns)
-        changed = [
-            reply for reply in document["replies"] if reply["agent"] == agent and (reply["stopped"] or reply["altered"])
-        ]
+        changed = [reply for reply in replies.get(agent, ()) if reply["stopped"] or reply["altered"]]
         for reply in changed[:shown]:
             reasons = ", ".join(f"{guard}: {reason}" for guard, reason in reply["stopped"].items()) or "altered"
-            out.print()
-            out.print(indented(Text(clean(f"line {reply['line']}, {reply['character']} ({reasons})"), "dim")))
-            out.print(indented(Text(clean(f"- {reply['reply']}")), 4))
-            if "said" in reply:
-                out.print(indented(Text(clean(f"- {reply['said']}"), voice(reply["character"])), 4))
-        if shown is not None and len(changed) > shown:
-            out.print()
-            out.print(indented(f"{len(changed) - shown} more replies are stopped or altered: --verbose shows them."))
+            said = [(reply["reply"], ""), *([(reply["said"], voice(reply["character"]))] if "said" in reply else [])]
+            _print_example(out, f"line {reply['line']}, {reply['character']} ({reasons})", said)
+        _print_more(out, len(changed), shown, "replies are stopped or altered: --verbose shows them.")
         out.print()
 
 
 def _print_guard(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
+    out, drafts = screen(), grouped(document["drafts"], "agent")
     columns = [Figures("stopped", show="value 95% n", spread_form=".2f")]
-    for agent in dict.fromkeys(row["agent"] for row in rows):
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
-        of_agent = [row for row in rows if row["agent"] == agent]
         print_rows(of_agent, {"offered": "offered"}, columns)
-        drafts = [draft for draft in document["drafts"] if draft["agent"] == agent]
-        passed = [draft for draft in drafts if draft["offered"] != "own" and not draft["stopped"]]
-        wrong = [draft for draft in drafts if draft["offered"] == "own" and draft["stopped"]]
+        of_drafts = drafts.get(agent, ())
+        passed = [draft for draft in of_drafts if draft["offered"] != "own" and not draft["stopped"]]
+        wrong = [draft for draft in of_drafts if draft["offered"] == "own" and draft["stopped"]]
         for title, some in (("Let pass", passed), ("Own lines stopped", wrong)):
             if some:
+                is_cut = shown is not None and len(some) > shown
                 out.print()
-                out.print(
-                    indented(
-                        f"{title}:" if shown is None or len(some) <= shown else f"{title}, {shown} of {len(some)}:"
-                    )
-                )
+                out.print(indented(f"{title}, {shown} of {len(some)}:" if is_cut else f"{title}:"))
             for draft in some[:shown]:
-                where = (
-                    f"{draft['who']} at {draft['at']} to {draft['facing']}, {draft['stopped'] or draft['offered']}: "
-                )
-                out.print(indented(Text(clean(where), "dim") + Text(clean(draft["text"])), 4))
+                why = draft["stopped"] or draft["offered"]
+                where = clean(f"{draft['who']} at {draft['at']} to {draft['facing']}, {why}: ")
+                out.print(indented(Text(where, "dim") + Text(clean(draft["text"])), 4))
         out.print()

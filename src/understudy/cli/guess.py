@@ -13,7 +13,7 @@ from understudy.cli.bench import measure
 from understudy.cli.options import IN_FILE, Options, listed, shared
 from understudy.cli.progress import read_with_people, watching, working
 from understudy.cli.show import Screen, bar, clean, heading, indented, print_json, screen, short, voice
-from understudy.cli.tables import Document, Figures, print_comparisons, print_rows, print_table, share
+from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, print_table, share
 
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry
@@ -228,8 +228,7 @@ def _by_show(rows: Sequence[Document]) -> None:
     accuracies = [row for row in rows if row["metric"] == "accuracy"]
     shows = [*dict.fromkeys(row["show"] for row in accuracies if row["show"] != ALL), ALL]
     lines = list[Document]()
-    for model in dict.fromkeys(row["model"] for row in accuracies):
-        of_model = [row for row in accuracies if row["model"] == model]
+    for model, of_model in grouped(accuracies, "model").items():
         has_value = any(row["value"] is not None for row in of_model)
         if has_value:
             lines += [{**row, "line": short(model, WIDE)} for row in of_model]
@@ -257,8 +256,8 @@ def _by_character(rows: Sequence[Document]) -> None:
     """For each show a line of its people, those who are found best first."""
     accuracies = [row for row in rows if row["metric"] == "accuracy_by_character"]
     lines = []
-    for show in dict.fromkeys(row["show"] for row in accuracies):
-        people = sorted((row for row in accuracies if row["show"] == show), key=lambda row: -row["value"])
+    for show, of_show in grouped(accuracies, "show").items():
+        people = sorted(of_show, key=lambda row: -row["value"])
         lines.append((_plain(show), ", ".join(f"{row['character']} {share(row['value'])}" for row in people)))
     if lines:
         _print(f"{rows[0]['model']}: by character", ["<show", "accuracy"], lines)

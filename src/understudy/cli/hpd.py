@@ -22,7 +22,7 @@ from understudy.cli.options import (
 )
 from understudy.cli.progress import read_showing, read_with_people, watching
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import Document, Figures, print_rows, print_table
+from understudy.cli.tables import Document, Figures, grouped, print_rows, print_table
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.story.storyfile import Story
@@ -104,8 +104,7 @@ def _print_hpd(document: Document) -> None:
         {**row, **{key: _short(row[key]) for key in ("given", "adds", "to") if row.get(key)}}
         for row in document["rows"]
     ]
-    for file in dict.fromkeys(row["file"] for row in rows if "file" in row):
-        of_file = [row for row in rows if row.get("file") == file]
+    for file, of_file in grouped(rows, "file").items():
         figures = [row for row in of_file if "adds" not in row]
         n = max(row["n"] for row in figures)
         _print_figures(figures, RANKING, f"{file}: finding the right reply, {n:,} sessions")

@@ -17,6 +17,7 @@ from understudy.cli.show import Screen, clean, heading, indented, screen
 __all__ = [
     "Document",
     "Figures",
+    "grouped",
     "p_value",
     "print_comparisons",
     "print_figures",
@@ -148,6 +149,15 @@ def print_rows(rows: Sequence[Document], lines: Mapping[str, str], columns: Sequ
     print_table(out, heads, cells, keys=len(lines))
     if title:
         out.print()
+
+
+def grouped(rows: Iterable[Document], key: str) -> dict[Any, list[Document]]:
+    """Rows by what they have at a key, in the order in which it first comes; rows without it are in no group."""
+    groups: dict[Any, list[Document]] = {}
+    for row in rows:
+        if key in row:
+            groups.setdefault(row[key], []).append(row)
+    return groups
 
 
 def print_comparisons(rows: Sequence[Document], lines: Mapping[str, str], title: str) -> None:

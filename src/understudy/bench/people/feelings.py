@@ -29,7 +29,7 @@ import numpy as np
 
 from understudy.bench.run import Figure, Row, figure_row
 from understudy.formats import EMBEDDED, read
-from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman
+from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman, spearman_interval
 from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, Acquaintance, affection, familiarity
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation, Scene, holding_at
@@ -198,19 +198,8 @@ def _concordant(one: JudgedTie, other: JudgedTie, model: str) -> float:
 
 def _spearman_interval(items: Sequence[JudgedTie], model: str, seed: int) -> Interval:
     """Resampled are pairs of people, with all their moments."""
-    told = np.array([item.told[model] for item in items])
-    levels = np.array([item.level for item in items])
-    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for index, item in enumerate(items):
-        groups[item.story, item.of, item.to].append(index)
-    indices = [np.array(group) for group in groups.values()]
-    rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(RESAMPLES):
-        drawn = np.concatenate([indices[pick] for pick in rng.integers(0, len(indices), len(indices))])
-        values.append(spearman(told[drawn], levels[drawn]))
-    low, high = np.nanpercentile(values, [2.5, 97.5])
-    return Interval(spearman(told, levels), float(low), float(high))
+    told, levels = [item.told[model] for item in items], [item.level for item in items]
+    return spearman_interval(told, levels, [(item.story, item.of, item.to) for item in items], seed)
 
 
 def _character_interval(means: dict[tuple[str, str], float], seed: int) -> Interval:
