@@ -15,7 +15,7 @@ from importlib import import_module
 
 from understudy.formats.evidence import TIMES, FileEvidence
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
-from understudy.novels.paragraphs import Block, paragraphs_of, rows_of, without_frame
+from understudy.novels.prose import Block, paragraphs_of, rows_of, without_frame
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 

@@ -1,7 +1,7 @@
 """Headings of a text: volumes, books, parts, chapters, sections; told from sentences and from tables of contents.
 
 A heading is a word for a division with a number (`CHAPTER I`, `Book the First`, `第三章`), or, where a text has none
-of these in it, a number alone that goes on counting. Their levels and numbers are worked out in `numbering`.
+of these in it, a number alone that goes on counting. Their levels and numbers are worked out by `numbered`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.novels.paragraphs import Block
+from understudy.novels.prose import Block
 
 __all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of", "numbered"]
 
