@@ -15,7 +15,7 @@ from reading import damage, events_of, of_kind, speaker_texts, stands
 from samples import SAMPLES
 from understudy.errors import InputError, MissingExtra, UnknownFormat
 from understudy.formats import read
-from understudy.formats.parquet import READER
+from understudy.formats.table import PARQUET
 from understudy.sources.events import Heading, Unread
 
 
@@ -40,7 +40,7 @@ def test_rows_are_speeches_of_their_chapters(path: Path) -> None:
         },
         row_group_size=3,
     )
-    events = events_of(READER, path)
+    events = events_of(PARQUET, path)
     assert speaker_texts(events) == [("Ann", "The tide is out."), ("Bob & Cyril", "So it is."), ("", "Rain.")]
     assert [one.numbers for one in of_kind(events, Heading)] == [(1,), (2,)]
     assert [(one.source.line, one.reason) for one in of_kind(events, Unread)] == [(4, "says nothing")]
@@ -79,4 +79,4 @@ def test_many_rows_in_few_bytes_are_read_a_batch_at_a_time(path: Path) -> None:
 @settings(suppress_health_check=list(HealthCheck))
 @given(content=damage(SAMPLES["parquet"][1]()))
 def test_damage_is_an_input_error(content: bytes) -> None:
-    stands(READER, content, "lines.parquet")
+    stands(PARQUET, content, "lines.parquet")

@@ -44,7 +44,7 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
 )
-from understudy.sources.jsonstream import SURROGATE
+from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
@@ -356,17 +356,11 @@ class PositionRow:
 
 def _read_rows(source: SourceFile) -> Iterator[PositionRow]:
     for number, line in source.lines():
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line)
-            if SURROGATE.search(line):
-                json.dumps(values, ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
-            raise source.error(f"is not a row of JSON ({error}): the file is cut off or damaged", number) from error
-        if not isinstance(values, dict):
-            raise source.error("is JSON, but not an object: the file is damaged", number)
-        yield PositionRow(source, number, values)
+        if line.strip():
+            values = parsed_json(source, line, number)
+            if not isinstance(values, dict):
+                raise source.error("is JSON, but not an object: the file is damaged", number)
+            yield PositionRow(source, number, values)
 
 
 # Writing.

@@ -399,7 +399,7 @@ def _is_json(first: str, text: str) -> bool:
 
 
 TABLES = PARQUET, SPEECHES, TABLE = (
-    Format("parquet", is_parquet, "parquet"),
+    Format("parquet", is_parquet, "table", "PARQUET"),
     Format("speeches", is_speeches, "table", "SPEECHES"),
     Format("csv", is_table, "table"),
 )
