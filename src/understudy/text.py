@@ -20,6 +20,7 @@ __all__ = [
     "fold",
     "guess_language",
     "name_pattern",
+    "one_line",
     "pieces",
     "sentence_ends",
     "sentences",
@@ -92,6 +93,11 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     folded = {fold(choice): choice for choice in choices}
     close = get_close_matches(fold(word), folded, 1, SIMILAR)
     return f" (did you mean '{folded[close[0]]}'?)" if close else ""
+
+
+def one_line(text: str) -> str:
+    """A text whose runs of white space, line ends among them, are single blanks."""
+    return " ".join(text.split())
 
 
 def guess_language(sample: str) -> str:

@@ -26,12 +26,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
-from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.formats.export import write_rows
+from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import json_records
-from understudy.sources.names import is_group
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
-from understudy.story.types import Character, Line, Source
+from understudy.story.types import Line, Source
+from understudy.text import one_line
 
 __all__ = ["ASSISTANT", "MESSAGES", "SHAREGPT", "USER", "export_messages", "export_sharegpt", "parse_message"]
 
@@ -74,7 +76,7 @@ def parse_message(message: Any) -> RoleMessage | None:
         return None
     if not content and (message.get("tool_calls") or message.get("function_call")):
         role = "tool"
-    return RoleMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
+    return RoleMessage(one_line(role), one_line(name) if isinstance(name, str) else "", (content or "").strip())
 
 
 def conversation_events(
@@ -95,7 +97,7 @@ class _ConversationReading:
 
     def __init__(self, source: SourceFile, key: str) -> None:
         self.source, self.key = source, key
-        self.declared: set[str] = set()
+        self.declared = DeclaredNames()
         self.assistant = ASSISTANT
         self.is_bare = False
 
@@ -148,9 +150,7 @@ class _ConversationReading:
             if not speaker:
                 yield Description(at, parsed.text)
                 return
-            if speaker not in self.declared and not is_group(speaker):
-                self.declared.add(speaker)
-                yield CastEntry(at, Character(speaker))
+            yield from self.declared.entries(at, speaker)
             yield Speech(at, (speaker,), parsed.text)
 
     def _prompt(self, at: Source, text: str) -> Iterator[Event]:
@@ -164,15 +164,11 @@ def _named_in(prompt: str) -> str | None:
     match = YOU_ARE.search(prompt)
     if match is None or match[1].split()[0].casefold() in NO_NAME:
         return None
-    return _one_line(match[1])
+    return one_line(match[1])
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _shown(value: object) -> str:
@@ -278,9 +274,9 @@ def _write_scenes(
     story: Story, stream: IO[str], key: str, turn: Callable[[Line], dict[str, str]], ascii_only: bool
 ) -> int:
     """One object a scene, its turns under `key`."""
-    count = 0
-    for scene in story.scenes():
-        record = {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
-        stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")
-        count += len(scene.lines)
-    return count
+    records = (
+        {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
+        for scene in story.scenes()
+    )
+    write_rows(records, stream, ascii_only)
+    return story.count()[1]

@@ -26,12 +26,11 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.formats.export import new_folder
-from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import RecordLocation, json_lines, json_members, json_records, read_records_at
-from understudy.sources.names import display_name, fold, is_group
+from understudy.sources.names import DeclaredNames, display_name, fold
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
-from understudy.story.types import Character
 
 __all__ = ["READER", "export_convokit", "utterances_in"]
 
@@ -62,7 +61,7 @@ def events(source: SourceFile) -> Iterator[Event]:
     index = _UtteranceIndex(source)
     names = _labels(index.speakers, dict(_metadata(folder, SPEAKERS, NAMES, index.speakers)))
     settings = dict(_metadata(folder, CONVERSATIONS, SETTINGS, index.conversations))
-    declared: set[str] = set()
+    declared = DeclaredNames()
     for conversation, locations in index.ordered():
         yield SceneStart(source.at(locations[0].line), settings.get(conversation, ""), units=0)
         for location, row in read_records_at(source, locations):
@@ -73,11 +72,8 @@ def events(source: SourceFile) -> Iterator[Event]:
             elif not speaker or (isinstance(meta, dict) and meta.get(MARK) == DESCRIPTION):
                 yield Description(at, text)
             else:
-                label = names[speaker]
-                if label not in declared and not is_group(label):
-                    declared.add(label)
-                    yield CastEntry(at, Character(label))
-                yield Speech(at, (label,), text)
+                yield from declared.entries(at, names[speaker])
+                yield Speech(at, (names[speaker],), text)
 
 
 class _UtteranceIndex:

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
-from understudy.formats.export import check_speech
+from understudy.formats.export import check_speech, heading_line, scenes_with_headings
 from understudy.formats.screenplay import (
     CUE,
     DEEPEST,
@@ -443,20 +443,11 @@ def export_fountain(story: Story, stream: IO[str]) -> int:
     stream.write(f"Title: {_escaped(story.title)}\n")
     if story.levels[-2] != "scene":
         stream.write(f"Scenes are: {story.levels[-2]}\n")
-    titles = {moment.numbers: title for moment, title in story.headings()}
-    last: tuple[int, ...] = ()
-    count = 0
-    for scene in story.scenes():
-        position = scene.moment.numbers
-        for depth in range(1, len(position)):
-            if position[:depth] != last[:depth]:
-                title = titles.get(position[:depth], "")
-                section = f"{'#' * depth} {story.levels[depth - 1]} {position[depth - 1]}"
-                stream.write(f"\n{section}{': ' + _escaped(title) if title else ''}\n")
+    for scene, headings in scenes_with_headings(story):
+        for numbers, title in headings:
+            stream.write(f"\n{heading_line(story, numbers, _escaped(title))}\n")
         _write_scene(scene, stream)
-        last = position
-        count += len(scene.lines)
-    return count
+    return story.count()[1]
 
 
 def _write_scene(scene: Scene, stream: IO[str]) -> None:

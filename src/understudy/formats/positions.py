@@ -30,6 +30,7 @@ from typing import IO, Any, NamedTuple
 from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
+from understudy.formats.export import scenes_with_headings
 from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
 from understudy.formats.prose.reading import ExtractedText
 from understudy.novels.parsing import parse_prose
@@ -48,6 +49,7 @@ from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
+from understudy.text import one_line
 
 __all__ = ["digest_of", "export_positions", "is_positions", "positioned_files"]
 
@@ -215,13 +217,13 @@ class _PositionsReader:
         texts = _SourceTexts()
         for event in self.reader_named(form).events(SourceFile(source.path)):
             if isinstance(event, Speech):
-                texts.lines[event.source.line] += [_one_line(event.text)] * len(event.speakers)
+                texts.lines[event.source.line] += [one_line(event.text)] * len(event.speakers)
             elif isinstance(event, Description):
-                texts.lines[event.source.line].append(_one_line(event.text))
-            elif isinstance(event, Heading) and event.numbers is not None and _one_line(event.title):
-                texts.titles[event.source.line].append(_one_line(event.title))
-            elif isinstance(event, SceneStart) and _one_line(event.setting):
-                texts.settings[event.source.line].append(_one_line(event.setting))
+                texts.lines[event.source.line].append(one_line(event.text))
+            elif isinstance(event, Heading) and event.numbers is not None and one_line(event.title):
+                texts.titles[event.source.line].append(one_line(event.title))
+            elif isinstance(event, SceneStart) and one_line(event.setting):
+                texts.settings[event.source.line].append(one_line(event.setting))
         return texts
 
 
@@ -230,7 +232,7 @@ def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
     texts = _SourceTexts()
     prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
     for chapter in prose.chapters:
-        if title := _one_line(chapter.title):
+        if title := one_line(chapter.title):
             texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
     return texts
 
@@ -280,10 +282,6 @@ def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
 
 def _difference(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in others)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 # The rows of a file of positions, checked as they are asked: whatever is wrong is an error with its line.
@@ -407,16 +405,10 @@ class _PositionRows:
         self.seen = Counter[tuple[str, str, int]]()
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        outer = len(self.story.levels) - 2
-        titles = dict(zip((moment.numbers for moment, _ in self.story.headings()), self._headings()))
-        last: tuple[int, ...] = ()
-        for scene, (_, source) in zip(self.story.scenes(), self.story.scene_sources()):
-            position = scene.moment.numbers
-            for depth in range(1, outer + 1):
-                if position[:depth] != last[:depth]:
-                    untitled = {"heading": ".".join(map(str, position[:depth])), "file": source.file}
-                    yield titles.get(position[:depth], untitled)
-            last = position
+        titled = dict(zip((moment.numbers for moment, _ in self.story.headings()), self._headings()))
+        for (scene, headings), (_, source) in zip(scenes_with_headings(self.story), self.story.scene_sources()):
+            for numbers, _ in headings:
+                yield titled.get(numbers, {"heading": ".".join(map(str, numbers)), "file": source.file})
             yield {
                 "scene": scene.moment.dotted,
                 "file": source.file,

@@ -17,10 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from understudy.formats.transcript.labels import TranscriptStatistics
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.sources.names import is_group
+from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
-from understudy.story.types import Character
 
 __all__ = [
     "CUE",
@@ -236,7 +235,7 @@ class _EventBuilder:
         self._cue: ScreenplayElement | None = None
         self._speech: list[ScreenplayElement] = []
         self._size = 0
-        self._declared: set[str] = set()
+        self._declared = DeclaredNames()
         self._labels = TranscriptStatistics()
 
     def add(self, element: ScreenplayElement) -> Iterator[Event]:
@@ -287,9 +286,7 @@ class _EventBuilder:
         if cue.kind == "cue":
             yield Speech(at, self._labels.speakers(cue.text), text, units)
             return
-        if cue.text not in self._declared and not is_group(cue.text):
-            self._declared.add(cue.text)
-            yield CastEntry(at, Character(cue.text))  # a forced cue is spelt as it is meant
+        yield from self._declared.entries(at, cue.text)  # a forced cue is spelt as it is meant
         yield Speech(at, (cue.text,), text, units)
 
     def _section(self, element: ScreenplayElement) -> Iterator[Event]:

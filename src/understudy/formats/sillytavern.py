@@ -21,8 +21,8 @@ from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
+from understudy.formats.export import write_rows
 from understudy.sources.events import (
-    CastEntry,
     Description,
     Event,
     Heading,
@@ -34,11 +34,11 @@ from understudy.sources.events import (
     check_names,
 )
 from understudy.sources.jsonstream import json_lines
-from understudy.sources.names import is_group
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
-from understudy.story.types import Character, Scene, Source
+from understudy.story.types import Scene, Source
 
 __all__ = ["READER", "export_sillytavern", "parse_date"]
 
@@ -73,7 +73,7 @@ class _ChatReading:
         self.user = self.character = self.scenario = ""
         self.last: float | None = None
         self.is_open = self.has_begun = False
-        self.declared: set[str] = set()
+        self.declared = DeclaredNames()
 
     def row(self, at: Source, row: Mapping[str, Any]) -> Iterator[Event]:
         if not self.has_begun and _is_metadata(row):
@@ -129,9 +129,7 @@ class _ChatReading:
         elif row.get("is_system") is True and (kind is not None or name.casefold() in PROGRAM):
             yield Unread(at, text[:LONGEST_SHOWN], "the chat program says it, not a character")
         else:
-            if name not in self.declared and not is_group(name):
-                self.declared.add(name)
-                yield CastEntry(at, Character(name))
+            yield from self.declared.entries(at, name)
             yield Speech(at, (name,), text)
 
 
@@ -194,14 +192,11 @@ def export_sillytavern(story: Story, stream: IO[str], character: str | None = No
     user = next((name for name in speakers if name != chosen), None) if len(speakers) == 2 else None
     date = BEGINNING
     names = {"user_name": user or UNUSED, "character_name": chosen or UNUSED}
-    _write({**names, "create_date": _dated(date), "chat_metadata": {}}, stream, ascii_only)
-    count = 0
+    write_rows([{**names, "create_date": _dated(date), "chat_metadata": {}}], stream, ascii_only)
     for scene in story.scenes():
-        for message in _messages(scene, chosen, date):
-            _write(message, stream, ascii_only)
-        count += len(scene.lines)
+        write_rows(_messages(scene, chosen, date), stream, ascii_only)
         date += NIGHT + PAUSE * len(scene.lines)
-    return count
+    return story.count()[1]
 
 
 def _messages(scene: Scene, character: str | None, date: datetime) -> Iterator[dict[str, Any]]:
@@ -227,10 +222,6 @@ def _message(name: str, is_user: bool, date: datetime, text: str, extra: dict[st
         "mes": text,
         "extra": extra,
     }
-
-
-def _write(row: dict[str, Any], stream: IO[str], ascii_only: bool) -> None:
-    stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
 
 
 def _dated(date: datetime) -> str:
