@@ -6,7 +6,7 @@ import pytest
 
 from understudy.errors import CastError
 from understudy.formats import probes_of, read
-from understudy.formats.probes import Probe, read_probes
+from understudy.formats.story_folder import Probe, read_probes
 from understudy.story.types import Moment
 
 KINDS = {"future", "secret", "relation", "object", "identity", "death", "lie"}

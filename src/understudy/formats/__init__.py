@@ -12,9 +12,8 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.formats import story_folder
 from understudy.formats.assembly import Assembly, FilesCountAlike
 from understudy.formats.evidence import measure
-from understudy.formats.probes import Probe, read_probes
 from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
-from understudy.formats.story_folder import read_cast
+from understudy.formats.story_folder import Probe, read_cast, read_probes
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
@@ -25,7 +24,7 @@ from understudy.story.user_folders import data_folder
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
-    from understudy.formats.prose.corrections_file import DoubtfulQuotations
+    from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.story.dialogue import Example
 
 __all__ = [

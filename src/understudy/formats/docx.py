@@ -26,11 +26,10 @@ from understudy.formats.prose.reading import (
 )
 from understudy.formats.recognition import FORMATS, recognised
 from understudy.novels.prose import Prose
-from understudy.sources.archive import ArchivePart, SourceArchive
+from understudy.sources.containers import ArchivePart, End, SourceArchive, Start, Text, xml_tokens
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import End, Start, Text, xml_tokens
 
 __all__ = ["READER", "docx_text"]
 

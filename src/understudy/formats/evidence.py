@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from understudy.formats.screenplay import CUE, LONGEST_CUE, SCENE_HEADING, TITLE_KEYS
 from understudy.formats.transcript.headings import is_cut, is_scene_mark
 from understudy.formats.transcript.labels import looks_like_label, read_label
-from understudy.formats.transcript.markup import looks_like_html
-from understudy.sources.archive import leading_names
 from understudy.sources.columns import Columns, TableSample, table_sample
+from understudy.sources.containers import leading_names
 from understudy.sources.source import HEAD_BYTES
 
 __all__ = ["EPISODE", "TIMES", "FileEvidence", "measure"]
@@ -34,6 +33,7 @@ TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
 TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
 """The times of a subtitle."""
 
+HTML_TAG = re.compile(r"<(?:!doctype html|html|head|title|body|p|br|div|h[1-6]|td|font|pre)\b[^<>]*>", re.IGNORECASE)
 TOP = 3000  # characters in which a file says which episode it is
 
 
@@ -104,7 +104,12 @@ class FileEvidence:
 
     @cached_property
     def is_html(self) -> bool:
-        return looks_like_html(self.text)
+        """A page says so itself, or shows at least three tags that break lines."""
+        start = self.text[:1000].lstrip(BLANKS).lower()
+        if start.startswith(("<!doctype html", "<html", "<head", "<body")):
+            return True
+        tags = HTML_TAG.findall(self.text)
+        return len(tags) >= 3 or any(tag.lower().startswith("<html") for tag in tags)
 
     @cached_property
     def archive_names(self) -> tuple[str, ...]:

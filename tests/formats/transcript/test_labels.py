@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.formats.transcript.labels import (
+    TextLine,
     TranscriptStatistics,
     collect_statistics,
     looks_like_label,
     read_label,
 )
-from understudy.formats.transcript.markup import TextLine
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.formats.transcript.labels import collect_statistics
+from understudy.formats.transcript.labels import TextLine, collect_statistics
 from understudy.formats.transcript.line_parser import segments
-from understudy.formats.transcript.markup import TextLine
 
 STATS = collect_statistics(
     TextLine(number, line) for number, line in enumerate(["ANN: One.", "BOB: Two.", "Mrs. Dunn: Three."] * 6)

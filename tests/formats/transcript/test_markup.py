@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.formats.transcript.markup import looks_like_html, page_lines, without_bbcode
+from understudy.formats.evidence import measure
+from understudy.formats.transcript.line_parser import BBCODE
+from understudy.formats.transcript.reading import page_lines
 
 
 def lines_of(page: str) -> list[tuple[int, str]]:
@@ -46,13 +50,16 @@ def test_what_never_ends_is_an_error_with_its_line() -> None:
 
 
 def test_only_formatting_bbcode_goes() -> None:
-    assert without_bbcode("[b]Ann[/b]: [i]Oh[/i] [sighs] [url=x]here[/url] [B]!") == "Ann: Oh [sighs] here !"
+    assert BBCODE.sub("", "[b]Ann[/b]: [i]Oh[/i] [sighs] [url=x]here[/url] [B]!") == "Ann: Oh [sighs] here !"
 
 
 def test_html_is_told_by_its_tags() -> None:
-    assert looks_like_html("  <!DOCTYPE html>\n<p>")
-    assert looks_like_html("Ann: one<br>Bob: two<br>Ann: three<br>")
-    assert not looks_like_html("Ann: <sighs> one <p> two")
+    def is_html(text: str) -> bool:
+        return measure(text.encode(), Path("page.txt")).is_html
+
+    assert is_html("  <!DOCTYPE html>\n<p>")
+    assert is_html("Ann: one<br>Bob: two<br>Ann: three<br>")
+    assert not is_html("Ann: <sighs> one <p> two")
 
 
 @given(st.text(alphabet="ab <>/!-p\n&;", max_size=80))

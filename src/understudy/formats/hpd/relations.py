@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from understudy.errors import InputError, MissingExtra
-from understudy.sources.archive import DAMAGE
+from understudy.sources.containers import DAMAGE
 from understudy.sources.events import CastEntry, Event, Heading, Opening, Reader, RelationEntry, Unread
 from understudy.sources.names import unambiguous_aliases
 from understudy.sources.source import SourceFile
