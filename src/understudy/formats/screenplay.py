@@ -20,6 +20,7 @@ from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
+from understudy.text import roman_number
 
 __all__ = [
     "CUE",
@@ -96,7 +97,7 @@ TITLE_KEYS = frozenset(
 
 SECTION = re.compile(r"([^\W\d_]+)\s+(\d{1,9}|[ivxlc]+|[a-z]+)\s*(?:[:：.–—-]\s*(.*))?", re.IGNORECASE)
 SCENE_ONLY = re.compile(r"scene\s+(\d{1,9})", re.IGNORECASE)
-ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
+LARGEST_ROMAN = 39  # `# Part C` is no hundredth part
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 CONTENT = SPOKEN | {"action", "centered", "cue", "forced cue", "song"}
 
@@ -202,13 +203,8 @@ def numbered_section(text: str) -> tuple[str, int, str] | None:
 def _numeral(text: str) -> int | None:
     if text.isdigit():
         return int(text)
-    if text in WORDS:
-        return WORDS.index(text)
-    match = ROMAN.fullmatch(text)
-    if match is None:
-        return None
-    ones = match[2]
-    return 10 * len(match[1]) + {"ix": 9, "iv": 4}.get(ones, 5 * ones.count("v") + ones.count("i"))
+    number = WORDS.index(text) if text in WORDS else roman_number(text)
+    return None if number is None or number > LARGEST_ROMAN else number
 
 
 LONGEST = 1_000_000  # characters of a speech or paragraph

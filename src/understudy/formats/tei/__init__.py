@@ -35,40 +35,26 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
-from understudy.sources.names import is_group
+from understudy.sources.names import is_group, words
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Source
+from understudy.text import roman_number
 
 __all__ = ["READER"]
 
-UNITS = frozenset(
-    (
-        *(
-            "ab",
-            "byline",
-            "castItem",
-            "closer",
-            "docImprint",
-            "docTitle",
-            "epigraph",
-            "fw",
-            "head",
-            "item",
-            "l",
-            "label",
-        ),
-        *("note", "opener", "p", "person", "personGrp", "signed", "speaker", "stage", "titlePart", "trailer"),
-    )
+UNITS = words(
+    """
+    ab byline castItem closer docImprint docTitle epigraph fw head item l label note opener p person personGrp signed
+    speaker stage titlePart trailer
+    """
 )
-SECTIONS = frozenset(("teiHeader", "standOff"))
-REGIONS = frozenset(("front", "body", "back"))
-TITLES = frozenset(("castItem", "docImprint", "docTitle", "label", "set", "titlePage", "trailer"))
+SECTIONS = words("teiHeader standOff")
+REGIONS = words("front body back")
+TITLES = words("castItem docImprint docTitle label set titlePage trailer")
 BESIDES = {"note": "an editor's note", "fw": "a running title of the page"}
 OUTSIDE = {"front": "stands before the play", "back": "stands after the play"}
-DROPPED = frozenset(("abbr", "orig", "sic"))
-BREAKS = frozenset(
-    ("ab", "castItem", "cb", "head", "item", "l", "lb", "lg", "p", "pb", "role", "roleDesc", "speaker", "stage")
-)
+DROPPED = words("abbr orig sic")
+BREAKS = words("ab castItem cb head item l lb lg p pb role roleDesc speaker stage")
 
 BARE_EXIT = re.compile(r"\W*(?:(?:he|she)\s+)?(?:exits?|leaves)\W*", re.IGNORECASE)
 SPACE = re.compile(r"\s+")
@@ -330,10 +316,10 @@ READER = Reader("TEI drama", events)
 # happens there. What happens in an act before its first scene waits for that scene.
 
 
-ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
-BEFORE_ALL = frozenset(("chorus", "induction", "prelude", "proem", "prolog", "prologue", "vorspiel"))
+BEFORE_ALL = words("chorus induction prelude proem prolog prologue vorspiel")
 SCENE_HEAD = re.compile(r"(?:act\s+(?:\d+|[ivxlc]+)\b[\s.,:;–—-]*)?(?:scene\s+(?:\d+|[ivxlc]+)\b[\s.,:;–—-]*)?", re.I)
 MAX_WAITING = 1000
+LARGEST_ROMAN = 39  # a division "c" is the third, not the hundredth
 
 
 @dataclass(slots=True)
@@ -415,53 +401,40 @@ class Divisions:
                 division.opened = True
                 self._enter(division)
         if not self._in_scene:
-            self._ensure_act(at)
-            self._begin_scene(at, "", "", "", 0)
+            self._enter(Division("scene", "", "", at))
         self._out.extend(self._waiting)
         self._waiting.clear()
 
     def _enter(self, division: Division) -> None:
+        at, title, units = division.source, division.title, division.units
         if division.role == "act":
-            self._begin_act(division.source, division.kind, division.n, division.title, division.units)
+            self._act, self._scene = _number(division, self._act), None
+            self._in_act, self._in_scene = True, False
+            self._out.append(Heading(at, title or f"Act {self._act}", (self._act,), units))
         elif division.role == "scene":
-            self._ensure_act(division.source)
-            self._begin_scene(division.source, division.kind, division.n, division.title, division.units)
-        elif division.units:
-            self._out.append(Heading(division.source, division.title, units=division.units))
-
-    def _ensure_act(self, at: Source) -> None:
-        if self._acts and not self._in_act:
-            self._begin_act(at, "", "", "", 0)
-
-    def _begin_act(self, at: Source, kind: str, n: str, title: str, units: int) -> None:
-        self._act, self._scene = _number(kind, n, self._act), None
-        self._in_act, self._in_scene = True, False
-        self._out.append(Heading(at, title or f"Act {self._act}", (self._act,), units))
-
-    def _begin_scene(self, at: Source, kind: str, n: str, title: str, units: int) -> None:
-        self._scene = _number(kind, n, self._scene)
-        self._in_scene = True
-        self._out.append(SceneStart(at, _setting(title), number=self._scene, units=units))
+            if self._acts and not self._in_act:
+                self._enter(Division("act", "", "", at))
+            self._scene, self._in_scene = _number(division, self._scene), True
+            self._out.append(SceneStart(at, _setting(title), number=self._scene, units=units))
+        elif units:
+            self._out.append(Heading(at, title, units=units))
 
 
-def _number(kind: str, n: str, last: int | None) -> int:
+def _number(division: Division, last: int | None) -> int:
     """What the division says its number is, if that goes on from the last one; else the next."""
-    stated = _numeral(n.strip())
+    stated = _numeral(division.n.strip())
     if stated is not None and (last is None or stated > last):
         return stated
     if last is None:
-        return 0 if kind in BEFORE_ALL else 1
+        return 0 if division.kind in BEFORE_ALL else 1
     return last + 1
 
 
 def _numeral(n: str) -> int | None:
     if n.isascii() and n.isdigit() and len(n) <= 4:
         return int(n)
-    match = ROMAN.fullmatch(n)
-    if not n or match is None:
-        return None
-    ones = match[2].lower()
-    return 10 * len(match[1]) + {"ix": 9, "iv": 4}.get(ones, 5 * ones.count("v") + ones.count("i"))
+    number = roman_number(n)
+    return None if number is None or number > LARGEST_ROMAN else number
 
 
 def _setting(title: str) -> str:
