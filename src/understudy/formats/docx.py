@@ -30,6 +30,7 @@ from understudy.sources.containers import ArchivePart, End, SourceArchive, Start
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
+from understudy.text import one_line
 
 __all__ = ["READER", "docx_text"]
 
@@ -110,15 +111,13 @@ def _prose(document: WordDocument, unread: tuple[Unread, ...], title: str | None
 def _title(archive: SourceArchive) -> str | None:
     if CORE not in archive:
         return None
-    title, is_title = list[str](), False
+    element, title = "", ""
     for token in xml_tokens(archive.read(CORE)):
-        if isinstance(token, Start):
-            is_title = token.name == "title"
-        elif isinstance(token, Text) and is_title:
-            title.append(token.text)
-        elif isinstance(token, End):
-            is_title = False
-    return " ".join("".join(title).split())[:300] or None
+        if isinstance(token, Text):
+            title += token.text if element == "title" else ""
+        else:
+            element = token.name if isinstance(token, Start) else ""
+    return one_line(title)[:300] or None
 
 
 READER = Reader("docx", events, together=together)

@@ -98,9 +98,17 @@ class SourceArchive:
             raise self._damaged(error) from error
         if count > MOST_PARTS:
             raise source.error(f"holds {count:,} files: this is not {what} of text")
-        size = sum(part.file_size for part in self._parts.values())
-        if size > LARGEST:
-            raise source.error(f"unpacks to {size // 2**20:,} MiB: this is not {what} of text")
+        if self.size > LARGEST:
+            raise source.error(f"unpacks to {self.size // 2**20:,} MiB: this is not {what} of text")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._parts)
+
+    @property
+    def size(self) -> int:
+        """What all parts unpack to, by what they say."""
+        return sum(part.file_size for part in self._parts.values())
 
     def _check_list(self) -> None:
         """Refuse a list of contents that would fill the memory, by the record at the end that tells its length."""
