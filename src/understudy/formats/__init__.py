@@ -17,7 +17,7 @@ from understudy.formats.story_folder import Probe, read_cast, read_probes
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
-from understudy.story.storyfile import Story, StoryWriter
+from understudy.story.storyfile import Story, StoryWriter, is_story_file
 from understudy.story.storyfile.found import FOUND, found_file_of
 from understudy.story.types import LoreEntry
 from understudy.story.user_folders import data_folder
@@ -41,9 +41,6 @@ __all__ = [
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
-
-
-SQLITE = b"SQLite format 3\0"
 
 
 def read(
@@ -70,7 +67,7 @@ def read(
     prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
-    if len(sources) == 1 and _is_story_file(sources[0]):
+    if len(sources) == 1 and sources[0].is_file() and is_story_file(sources[0]):
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
@@ -249,10 +246,6 @@ def examples(path: str | Path) -> Iterator[Example]:
 def probes_of(folder: str | Path, story: Story) -> tuple[Probe, ...]:
     """The probes that lie in a story folder."""
     return read_probes((embedded(str(folder)) or Path(folder)) / story_folder.PROBES, story)
-
-
-def _is_story_file(path: Path) -> bool:
-    return path.is_file() and SourceFile(path).head().startswith(SQLITE)
 
 
 def _in_story_order(paths: list[Path]) -> list[Path]:

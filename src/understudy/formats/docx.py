@@ -74,7 +74,7 @@ def docx_text(source: SourceFile) -> ExtractedText:
 def _read(source: SourceFile) -> tuple[WordDocument, tuple[Unread, ...], str | None]:
     with SourceArchive(source, "a Word document") as archive:
         styles = paragraph_styles(archive.read(STYLES) if STYLES in archive else None)
-        document = read_document(archive.read(DOCUMENT), styles)
+        document = _DocumentParser(archive.read(DOCUMENT), styles).run()
         title = _title(archive)
         notes = [(text, reason) for part, reason in NOTES if part in archive for text in note_texts(archive.read(part))]
     contents = [item.text.strip() for item in document.paragraphs if item.style.is_contents and item.text.strip()]
@@ -231,10 +231,6 @@ class _OpenParagraph:
     style: ParagraphStyle = field(default_factory=ParagraphStyle)
     level: int | None = None
     length: int = 0
-
-
-def read_document(part: ArchivePart, styles: Mapping[str, ParagraphStyle]) -> WordDocument:
-    return _DocumentParser(part, styles).run()
 
 
 class _DocumentParser:

@@ -14,7 +14,6 @@ itself says (its help, its welcome), are unread. A message that was only hidden 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -33,14 +32,14 @@ from understudy.sources.events import (
     Unread,
     check_names,
 )
-from understudy.sources.jsonstream import json_lines
+from understudy.sources.jsonstream import json_lines, shown_json
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene, Source
 
-__all__ = ["READER", "export_sillytavern", "parse_date"]
+__all__ = ["READER", "export_sillytavern"]
 
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"
@@ -85,7 +84,7 @@ class _ChatReading:
         extra = extra if isinstance(extra, dict) else {}
         text = _message_text(row)
         if text is None:
-            yield Unread(at, _shown(row), "is no message: it has no 'mes'")
+            yield Unread(at, shown_json(row), "is no message: it has no 'mes'")
             return
         if extra.get(MARK) == SETTING:
             yield SceneStart(at, text)
@@ -121,7 +120,7 @@ class _ChatReading:
         if extra.get(MARK) != VERBATIM:
             text = fill_macros(text, self.character if is_user else name, self.user).strip()
         if not text:
-            yield Unread(at, _shown(row), "says nothing")
+            yield Unread(at, shown_json(row), "says nothing")
         elif kind == "narrator":
             yield Description(at, text)
         elif kind == "comment":
@@ -166,10 +165,6 @@ def _message_text(row: Mapping[str, Any]) -> str | None:
 
 def _name(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
-
-
-def _shown(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
 READER = Reader("sillytavern", events)

@@ -28,7 +28,7 @@ from understudy.novels.names import (
 )
 from understudy.novels.prose import NovelCharacter, Prose, Span
 
-__all__ = ["NARRATOR", "Epithet", "find_cast", "speaking_epithets"]
+__all__ = ["NARRATOR", "find_cast"]
 
 NARRATOR = "Narrator"
 UNSPACED = ("ja", "zh")

@@ -15,10 +15,19 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.sources.source import SourceFile, universal_lines
 
-__all__ = ["RecordLocation", "json_lines", "json_members", "json_records", "parsed_json", "read_records_at"]
+__all__ = [
+    "RecordLocation",
+    "json_lines",
+    "json_members",
+    "json_records",
+    "parsed_json",
+    "read_records_at",
+    "shown_json",
+]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
+LONGEST_SHOWN = 200  # characters
 TRIMMED_BYTES = 1 << 19  # what lies behind the window is dropped in pieces: a copy of the rest for each would be slow
 
 MARK = re.compile(rb'["{}\[\],]')
@@ -124,6 +133,11 @@ def parsed_json(source: SourceFile, text: str, line: int, parse_constant: Callab
         except UnicodeEncodeError as error:
             raise source.error("holds half of a character (a lone surrogate): the file is damaged", line) from error
     return value
+
+
+def shown_json(value: object) -> str:
+    """The beginning of a value as JSON, for a list of what is not read."""
+    return json.dumps(value, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
 def _line_ends(raw: bytes) -> int:

@@ -29,7 +29,6 @@ __all__ = [
     "display_name",
     "fold",
     "is_group",
-    "merge_labels",
     "unambiguous_aliases",
     "words",
 ]
