@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from found import found_fact, found_tie
 from understudy.errors import CastError
 from understudy.formats import read
-from understudy.people.found_file import render_found
-from understudy.story.storyfile.found import BOUND, Decision, FoundEntry, FoundFile, found_file_of, read_found
+from understudy.story.storyfile.found import BOUND, FoundDecision, FoundEntry, FoundFile, found_file_of, read_found
 from understudy.story.types import Moment, Schema
 
 LEVELS = ("act", "scene", "line")
@@ -100,10 +99,10 @@ def test_what_was_accepted_is_certain_and_what_was_changed_is_what_it_was_change
     source = Moment((1, 1, 2))
     tie = FoundEntry("x", found_tie("A", "B", "spouse", source, confidence=0.4, term="wife"), ("q",))
     assert not tie.is_used(0.6)
-    accepted = FoundEntry("x", tie.claim, ("q",), decision=Decision("accepted"))
+    accepted = FoundEntry("x", tie.claim, ("q",), decision=FoundDecision("accepted"))
     found = accepted.decided().found
     assert accepted.is_used(0.6) and found is not None and found.confidence == 1.0
-    changed = FoundEntry("x", tie.claim, ("q",), decision=Decision("changed", ("sibling",))).decided()
+    changed = FoundEntry("x", tie.claim, ("q",), decision=FoundDecision("changed", ("sibling",))).decided()
     assert changed == found_tie("A", "B", "sibling", source)
 
 
@@ -115,10 +114,10 @@ moments = st.tuples(*[st.integers(1, 9)] * 3).map(lambda numbers: Moment(numbers
 def entries(draw: st.DrawFn) -> FoundEntry:
     sources = tuple(sorted(draw(st.lists(moments, min_size=1, max_size=3, unique=True))))
     confidence = draw(st.integers(0, 1000)) / 1000
-    decision = draw(st.sampled_from([Decision(), Decision("accepted"), Decision("rejected")]))
+    decision = draw(st.sampled_from([FoundDecision(), FoundDecision("accepted"), FoundDecision("rejected")]))
     if draw(st.booleans()):
         claim = found_fact(draw(texts), "hobby", draw(texts), *sources, confidence=confidence)
-        decision = draw(st.just(decision) | texts.map(lambda text: Decision("changed", (text,))))
+        decision = draw(st.just(decision) | texts.map(lambda text: FoundDecision("changed", (text,))))
         return FoundEntry("", claim, tuple(draw(texts) for _ in sources), "statements", decision)
     term = draw(st.just("") | texts)
     tie = found_tie(draw(texts), "Mara", "spouse", *sources, confidence=confidence, term=term)
@@ -135,6 +134,6 @@ def test_what_is_written_reads_back(tmp_path: Path, drawn: list[FoundEntry], bou
     ordered = sorted(numbered, key=lambda entry: type(entry.claim).__name__)
     undo = (tuple((entry.id, entry.decision) for entry in ordered),)
     file = FoundFile(tmp_path / "found.toml", bound / 100, tuple(ordered), undo, is_pending)
-    back = parse(file.path, render_found(file))
+    back = parse(file.path, file.render())
     assert back == file
     assert [entry.finding for entry in back.entries] == [entry.finding for entry in ordered]

@@ -9,7 +9,7 @@ import pytest
 from found import found_fact, found_tie, write_claims
 from understudy.formats import read
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import Decision, FoundFile, read_found
+from understudy.story.storyfile.found import FoundDecision, FoundFile, read_found
 from understudy.story.storyfile.overlay import place_entries
 from understudy.story.types import Fact, Moment, Relation
 
@@ -124,5 +124,7 @@ def test_why_an_entry_is_not_used(story: Path) -> None:
         "below the bound of 0.6",
     ]
     entry = file.entries[3]
-    rejected = FoundFile(file.path, 0.1, (type(entry)(entry.id, entry.claim, entry.quotes, "", Decision("rejected")),))
+    rejected = FoundFile(
+        file.path, 0.1, (type(entry)(entry.id, entry.claim, entry.quotes, "", FoundDecision("rejected")),)
+    )
     assert [placed.problem for placed in place_entries(opened, rejected)] == ["rejected"]

@@ -18,8 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.people.draft import StoryDraft, draft, read_draft
-from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo, write_found
+from understudy.people.draft import StoryDraft, accept, change, draft, read_draft, reject, undecided_of_kind
 from understudy.server.context import context_of
 from understudy.server.names import tones
 from understudy.server.pages import form_fields, page
@@ -169,7 +168,7 @@ async def decide_all(request: Request) -> Response:
 
 
 async def take_back(request: Request) -> Response:
-    return await _changed(request, lambda _, found: undo(found))
+    return await _changed(request, lambda _, found: found.undone())
 
 
 def _verdict(decision: str) -> Callable[[FoundFile, Sequence[str]], FoundFile]:
@@ -188,7 +187,7 @@ async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFil
         with DECIDE_LOCK:
             changed = work(story, _kept(story))
             if isinstance(changed, FoundFile):
-                write_found(changed)
+                changed.write()
         stories.put(name, story)  # characters that were made before are made anew
 
     try:

@@ -22,12 +22,13 @@ texts of the source lines: by them an entry finds its lines again when the story
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import UnknownMoment
-from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quoted
+from understudy.story.storyfile.decisions import DecisionFile, DecisionFileParser
+from understudy.story.storyfile.toml_tables import TomlTable, quoted
 from understudy.story.types import PROFILE, SECRET, Fact, Finding, Line, Moment, Relation, Schema
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "NEVER_FOUND",
     "REJECTED",
     "UNDECIDED",
-    "Decision",
+    "FoundDecision",
     "FoundEntry",
     "FoundFile",
     "found_file_of",
@@ -63,15 +64,24 @@ KEYS = {
     "relation": {"of", "to", "kind", "level", "term", *SHARED_KEYS},
     "undo": {"entries"},
 }
+HEADER = """\
+# What `understudy draft` found in the text. Decide with `understudy draft review`, or here:
+# decision = "accepted", "rejected", or "changed" with changed = ["what it should be"].
+# What is neither accepted nor rejected is used from the bound on.
+"""
 REPAIR = "mend the line, or delete the file and run `understudy draft` again"
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class FoundDecision:
     """What an author decided about an entry; with CHANGED, `values` take the place of what was found."""
 
     verdict: str = UNDECIDED
     values: tuple[str, ...] = ()
+
+
+def _decision_values(decision: FoundDecision) -> Mapping[str, object]:
+    return {"decision": decision.verdict or None, "changed": decision.values or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +92,7 @@ class FoundEntry:
     claim: Fact | Relation
     quotes: tuple[str, ...]
     finder: str = ""
-    decision: Decision = Decision()
+    decision: FoundDecision = FoundDecision()
 
     @property
     def finding(self) -> Finding:
@@ -93,6 +103,30 @@ class FoundEntry:
     def kind(self) -> str:
         """What entries are grouped by: the attribute of a fact, the kind of a tie."""
         return self.claim.attribute if isinstance(self.claim, Fact) else self.claim.kind
+
+    @property
+    def table(self) -> str:
+        return "fact" if isinstance(self.claim, Fact) else "relation"
+
+    def values(self) -> Mapping[str, object]:
+        """The entry's table as it is written."""
+        claim, finding = self.claim, self.finding
+        said: dict[str, object]
+        if isinstance(claim, Fact):
+            said = {"who": claim.who, "attribute": claim.attribute, "value": claim.values}
+        else:
+            said = {
+                "of": claim.of,
+                "to": claim.to,
+                "kind": claim.kind,
+                "level": claim.level,
+                "term": claim.term or None,
+            }
+        return {
+            "id": self.id, **said, "from": claim.since.dotted, "until": claim.until.dotted if claim.until else None,
+            "confidence": round(finding.confidence, 3), "sources": [source.dotted for source in finding.sources],
+            "quotes": self.quotes, "finder": self.finder or None, **_decision_values(self.decision),
+        }  # fmt: skip
 
     def is_used(self, bound: float) -> bool:
         verdict = self.decision.verdict
@@ -114,15 +148,17 @@ class FoundEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
-    """What a found.toml holds. `undo` are the decisions before each step, the latest last."""
+class FoundFile(DecisionFile[FoundEntry, FoundDecision]):
+    """What a found.toml holds."""
 
-    path: Path
     bound: float = BOUND
-    entries: tuple[FoundEntry, ...] = ()
-    undo: tuple[tuple[tuple[str, Decision], ...], ...] = ()
     is_pending: bool = False
     """Is the text still to be looked through, before somebody's people are asked for?"""
+
+    def render(self) -> str:
+        facts_first = sorted(self.entries, key=lambda entry: isinstance(entry.claim, Relation))
+        tables = ((entry.table, entry.values()) for entry in facts_first)
+        return self.rendered(HEADER, ["pending = true"] if self.is_pending else [], tables, _decision_values)
 
 
 def found_file_of(path: Path) -> Path:
@@ -146,7 +182,7 @@ def read_found(path: Path, levels: tuple[str, ...], schema: Schema) -> FoundFile
     return _FoundParser(path, levels, schema).read() if path.exists() else FoundFile(path)
 
 
-class _FoundParser(TableParser):
+class _FoundParser(DecisionFileParser):
     KEYS = KEYS
     REPAIR = REPAIR
 
@@ -161,7 +197,8 @@ class _FoundParser(TableParser):
         bound, pending = self.share(self.document, "bound", 1, BOUND), self.document.get("pending", False)
         if not isinstance(pending, bool):
             raise self.error(f"pending is {quoted(pending)}, not true or false", 1)
-        return FoundFile(self.path, bound, entries, tuple(self._undo()), pending)
+        undo = self.undo_steps("{ id, decision, changed }", self._undone_decision)
+        return FoundFile(self.path, bound, entries, tuple(undo), pending)
 
     def _entries(self, kind: str) -> Iterator[FoundEntry]:
         for line, table in self.tables(kind):
@@ -203,13 +240,13 @@ class _FoundParser(TableParser):
         bounds = self.schema.bounds(kind)
         return bounds is not None and type(level) is int and bounds[0] <= level <= bounds[1]
 
-    def _decision(self, table: TomlTable, claim: Fact | Relation, line: int) -> Decision:
+    def _decision(self, table: TomlTable, claim: Fact | Relation, line: int) -> FoundDecision:
         verdict, values = table.get("decision", UNDECIDED), self.texts(table, "changed", line)
         if verdict not in (UNDECIDED, *DECISIONS):
             raise self.error(f"decision is {quoted(verdict)}, not one of {', '.join(DECISIONS)}", line)
         if verdict == CHANGED and (problem := self._change_problem(claim, values)):
             raise self.error(problem, line)
-        return Decision(verdict, values if verdict == CHANGED else ())
+        return FoundDecision(verdict, values if verdict == CHANGED else ())
 
     def _change_problem(self, claim: Fact | Relation, values: tuple[str, ...]) -> str:
         if not values:
@@ -221,15 +258,8 @@ class _FoundParser(TableParser):
             return f"'{values[0]}' cannot be found: write it into cast.toml"
         return ""
 
-    def _undo(self) -> Iterator[tuple[tuple[str, Decision], ...]]:
-        for line, steps in self.steps("{ id, decision, changed }"):
-            yield tuple(
-                (
-                    self.required_text(step, "id", line),
-                    Decision(str(step.get("decision", UNDECIDED)), self.texts(step, "changed", line)),
-                )
-                for step in steps
-            )
+    def _undone_decision(self, table: TomlTable, line: int) -> FoundDecision:
+        return FoundDecision(str(table.get("decision", UNDECIDED)), self.texts(table, "changed", line))
 
     def _sources(self, table: TomlTable, line: int) -> tuple[Moment, ...]:
         texts = self.texts(table, "sources", line)

@@ -92,7 +92,7 @@ def _placed(
     claim, finding = entry.decided(), entry.finding
     lines = [moved[line] for line in zip(finding.sources, entry.quotes)]
     sources = tuple(sorted(line for line in lines if line is not None))
-    absent = [name for name in _people_of(claim) if name not in people]
+    absent = [name for name in claim.people if name not in people]
     if absent or not sources:
         why = f"nobody in the story is called {absent[0]}" if absent else "its lines are no longer in the story"
         return PlacedEntry(entry, claim, why)
@@ -121,10 +121,6 @@ def _why_unused(
 
 def _level_kinds(story: Story) -> list[str]:
     return [kind for kind, _, _ in story.schema.levels]
-
-
-def _people_of(claim: Fact | Relation) -> tuple[str, ...]:
-    return (claim.who,) if isinstance(claim, Fact) else (claim.of, claim.to)
 
 
 def _key(claim: Fact | Relation) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from understudy.errors import CastError, InputError
 
-__all__ = ["TableParser", "TomlTable", "load_toml", "quoted", "replace_text", "toml_value"]
+__all__ = ["TableParser", "TomlTable", "load_toml", "quoted", "replace_text", "toml_pairs", "toml_value"]
 
 TomlTable: TypeAlias = dict[str, Any]
 
@@ -154,8 +154,14 @@ def table_lines(text: str) -> dict[str, list[int]]:
 
 
 def toml_value(value: object) -> str:
-    """JSON's strings, numbers and lists are TOML's too, but for one control character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """JSON's strings, numbers and lists are TOML's too, but for one control character and half a surrogate pair."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def toml_pairs(values: Mapping[str, object]) -> Iterator[str]:
+    """A line for each value; None is left out."""
+    return (f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None)
 
 
 def replace_text(path: Path, text: str) -> None:
