@@ -7,24 +7,166 @@ hint. In a script, where thousands of lines are spoken in passing, only what is 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
 
-from understudy.people.clauses import Clause, clauses_of, filled, pattern, table
+import numpy as np
+
+from understudy.errors import InputError
+from understudy.language.encoding import Floats
+from understudy.language.lexical.logistic import sigmoid
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import read_card
 from understudy.people.own_words import (
+    DOUBTS,
     FIRST_PERSON,
+    FORMS,
     PASSING_KIND,
-    Statement,
+    Clause,
+    OwnStatement,
+    clauses_of,
+    filled,
+    kinds,
     may_be_own,
     own_statements,
+    pattern,
     shaped,
     statement,
+    table,
 )
-from understudy.people.plausibility import content_words
+from understudy.text import stop_words
 
-__all__ = ["TOLD", "Claim", "SceneSpeech", "answers_to", "claims_of", "of_named", "of_you"]
+__all__ = [
+    "NAME",
+    "TOLD",
+    "TYPICAL_LIKENESS",
+    "Claim",
+    "SceneSpeech",
+    "StatementContext",
+    "StatementModel",
+    "answers_to",
+    "claims_of",
+    "content_words",
+    "feature_names",
+    "features",
+    "of_named",
+    "of_you",
+    "shipped_model",
+]
+
+
+# How probable it is that a sentence belongs into its speaker's profile.
+#
+#     P(in profile) = sigmoid(w . x + u . v + b)
+#
+# x says how the sentence was said (its kind, form and doubts, `own_words`; its length; whether its words were brought
+# up by the other; whether the speaker comes back to it) and v is the sentence's vector (the shipped encoder's, role
+# 'own'). The weights were fitted on PersonaChat's training dialogues, where everybody's profile is known (see the
+# model's card).
+
+
+NAME = "statements"
+WORD = re.compile(r"[a-z0-9]+")
+STEM = 5  # letters by which words are compared
+COMMON = frozenset({"like", "love", "really", "favorite", "also", "enjoy", "hate"})
+SHORT, LONG = 3, 10  # words
+TYPICAL_LIKENESS = 0.4  # the mean over PersonaChat's training dialogues
+
+
+@dataclass(frozen=True, slots=True)
+class StatementContext:
+    """How a sentence came to be said."""
+
+    echo: float
+    """The share of its words that the speech before it had."""
+    echo_of_talk: float
+    """The share that anything said by others in the scene so far had."""
+    likeness: float
+    """The largest cosine with a clause of the speech before it; TYPICAL_LIKENESS where that is not known."""
+    support: float
+    """The largest cosine with what the speaker states in other lines of the scene."""
+    supports: int
+    """How many of these are like it."""
+    is_answer: bool
+    """It comes right after a question."""
+
+
+def content_words(text: str) -> frozenset[str]:
+    stopped = stop_words("en")
+    return frozenset(
+        word[:STEM]
+        for word in WORD.findall(text.lower())
+        if len(word) > 2 and word not in stopped and word not in COMMON
+    )
+
+
+def feature_names() -> tuple[str, ...]:
+    return (
+        *(f"kind {kind}" for kind in kinds()), *(f"form {form}" for form in FORMS),
+        *(f"doubt {doubt}" for doubt in DOUBTS),
+        "log words", "short", "long", "negated", "number", "my", "my first", "no content",
+        "echo", "is echo", "echo of talk", "likeness", "support", "supports", "answer",
+    )  # fmt: skip
+
+
+def features(said: OwnStatement, how: StatementContext) -> list[float]:
+    words = said.sentence.lower().split()
+    return [
+        *(float(said.kind == kind) for kind in kinds()),
+        *(float(said.form == form) for form in FORMS),
+        *(float(doubt in said.doubts) for doubt in DOUBTS),
+        math.log(max(len(words), 1)),
+        float(len(words) <= SHORT),
+        float(len(words) >= LONG),
+        float("not" in words or "never" in words),
+        float(any(map(str.isdigit, words))),
+        float("my" in words),
+        float(words[0] == "my"),
+        float(not content_words(said.sentence)),
+        how.echo, float(how.echo > 0), how.echo_of_talk, how.likeness,
+        how.support, float(min(how.supports, 3)), float(how.is_answer),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StatementModel:
+    """Weights of the features, of the vector, and the intercept."""
+
+    weights: Reals
+    vector: Reals
+    intercept: float
+
+    @classmethod
+    def load(cls, folder: Path) -> StatementModel:
+        card = read_card(folder, NAME)
+        names = feature_names()
+        try:
+            weights = np.array([card["weights"][name] for name in names], np.float64)
+            vector, intercept = np.array(card["vector"], np.float64), float(card["intercept"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the card lacks weights of this version ({error}): train the model again", folder
+            ) from error
+        if vector.ndim != 1 or not np.isfinite([*weights, *vector, intercept]).all():
+            raise InputError("the card's weights are not finite numbers: train the model again", folder)
+        return cls(weights, vector, intercept)
+
+    def probabilities(self, rows: Sequence[Sequence[float]], vectors: Floats) -> Reals:
+        if not len(rows):
+            return np.zeros(0)
+        return sigmoid(np.array(rows, np.float64) @ self.weights + vectors @ self.vector + self.intercept)
+
+
+@cache
+def shipped_model() -> StatementModel:
+    with as_file(files("understudy") / "models" / NAME) as folder:
+        return StatementModel.load(folder)
+
 
 SECOND_PERSON = pattern("second person")
 THIRD_PERSON = pattern("third person", any_case=False)
@@ -49,7 +191,7 @@ class Claim:
     """A statement of somebody, and what led to it."""
 
     who: str
-    said: Statement
+    said: OwnStatement
     number: int
     echo: float
     echo_of_talk: float
@@ -58,7 +200,7 @@ class Claim:
     """In a chat, the clauses of the speech that it comes after."""
 
 
-class _Talk:
+class _CutSpeeches:
     """The speeches of a scene, cut into clauses and words where somebody asks for them."""
 
     def __init__(self, speeches: Sequence[SceneSpeech]) -> None:
@@ -85,7 +227,7 @@ class _Talk:
 
 def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_chat: bool) -> Iterator[Claim]:
     """All claims of a scene, in order; `people` has whose name each is."""
-    talk = _Talk(speeches)
+    talk = _CutSpeeches(speeches)
     pretending = set[str]()
     for index, (speech, text) in enumerate(zip(talk.speeches, talk.texts)):
         speaker = speech.speaker or ""
@@ -99,14 +241,14 @@ def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_cha
                 yield Claim(who, said, speech.number, echo, echo_of_talk, is_answer, tuple(filter(None, before)))
 
 
-def _of_chat(talk: _Talk, index: int) -> Iterator[tuple[str, Statement]]:
+def _of_chat(talk: _CutSpeeches, index: int) -> Iterator[tuple[str, OwnStatement]]:
     speaker, clauses = talk.speeches[index].speaker or "", talk.clauses(index)
     if asked := talk.question_before(index):
         yield from ((speaker, said) for said in answers_to(asked, clauses))
     yield from ((speaker, said) for said in own_statements(clauses))
 
 
-def _of_script(talk: _Talk, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+def _of_script(talk: _CutSpeeches, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, OwnStatement]]:
     """Statements of a speech that may be plain; what cannot hold one is not even cut into clauses."""
     speaker, text = talk.speeches[index].speaker or "", talk.texts[index]
     asked = talk.question_before(index) if index and may_be_question(talk.texts[index - 1]) else ""
@@ -127,7 +269,7 @@ def _is_hearsay(text: str) -> bool:
     return SECOND_PERSON.search(text) is not None or THIRD_PERSON.search(text) is not None
 
 
-def _is_plain(said: Statement) -> bool:
+def _is_plain(said: OwnStatement) -> bool:
     if said.doubts or said.kind in IN_PASSING or said.form not in PLAIN_FORMS:
         return False
     return len(said.sentence.split()) <= LONGEST_PLAIN and _remark().match(said.sentence) is None
@@ -253,7 +395,7 @@ def as_own(text: str) -> str:
     return re.sub(r"\b(?:your|yours|yourself)\b", lambda match: OWN[match[0].lower()], text, flags=re.IGNORECASE)
 
 
-def answers_to(question: str, answer: Sequence[Clause]) -> Iterator[Statement]:
+def answers_to(question: str, answer: Sequence[Clause]) -> Iterator[OwnStatement]:
     """What the first words of an answer say, given the question as a clause."""
     said = next((clause for clause in answer if clause.text or clause.opening), None)
     if said is None or said.is_question or said.is_broken:
@@ -308,7 +450,7 @@ FIRST_FORMS = {"is": "am", "has": "have", "does": "do", "was": "was", "teaches":
 PRONOUNS = {"himself": "myself", "herself": "myself", "his": "my", "her": "my"}
 
 
-def of_you(clause: Clause) -> Iterator[Statement]:
+def of_you(clause: Clause) -> Iterator[OwnStatement]:
     """What a clause says of whom it is said to."""
     if clause.is_question or clause.is_broken:
         return
@@ -317,7 +459,7 @@ def of_you(clause: Clause) -> Iterator[Statement]:
         yield from _turned(f"I {verb} {match[2]}")
 
 
-def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, OwnStatement]]:
     """(who, what) of a clause that begins with somebody's name; `people` has whose name each is."""
     if clause.is_question or clause.is_broken:
         return
@@ -333,7 +475,7 @@ def _first_form(verb: str) -> str:
     return verb.removesuffix("s")
 
 
-def _turned(sentence: str) -> Iterator[Statement]:
+def _turned(sentence: str) -> Iterator[OwnStatement]:
     shape = shaped(sentence)
     if shape and LASTING.match(shape) and not OF_PERSON.search(shape[2:]):
         yield statement(shape, TOLD)

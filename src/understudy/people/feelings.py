@@ -26,10 +26,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from understudy.language.lexical.tone import Tone, tone_of
-from understudy.people.addressees import AddresseeReader
+from understudy.people.addressees import AddresseeReader, LineCues
 from understudy.people.mentions import learned_surnames
 from understudy.people.names import TITLES, UNSPACED, CharacterNames
-from understudy.people.vocatives import LineCues
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after

@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.people.continuity.absence import AbsenceDetector, DeathDetector, MeetingDetector
-from understudy.people.continuity.belongings import BelongingsDetector
-from understudy.people.continuity.scenes import KINDS, Detector, Fault, Learning, Mentions, learnings, watched_scenes
-from understudy.people.continuity.terms import TermFinder
+from understudy.people.continuity.detectors import AbsenceDetector, BelongingsDetector, DeathDetector, MeetingDetector
+from understudy.people.continuity.scenes import (
+    KINDS,
+    Detector,
+    Fault,
+    Learning,
+    Mentions,
+    TermFinder,
+    learnings,
+    watched_scenes,
+)
 from understudy.people.continuity.unknown import unknown_faults
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
