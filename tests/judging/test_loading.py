@@ -31,7 +31,7 @@ from understudy.metrics.utterances import (
     UtteranceStore,
     open_store,
 )
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Candidate, Reply, Sampling, Situation, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.types import Moment

@@ -30,8 +30,8 @@ from understudy.errors import AgentError, InputError
 from understudy.formats.cards import fill_macros, keys_named
 from understudy.language.backends import Backend, Completion
 from understudy.language.backends.backend import ScoringBackend
+from understudy.progress import Cancellation
 from understudy.registry import Imported
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,

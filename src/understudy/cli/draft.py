@@ -19,8 +19,7 @@ from understudy.formats.story_folder import CAST
 from understudy.people import draft as drafting
 from understudy.people.draft import StoryDraft, accept, change, entry_of, read_draft, reject, undecided_of_kind
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import FoundFile
-from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.found import FoundFile, PlacedEntry
 from understudy.story.types import Fact, Relation
 
 if TYPE_CHECKING:

@@ -23,16 +23,18 @@ from understudy.story.storyfile.found import (
     ACCEPTED,
     BOUND,
     CHANGED,
+    GIVES_WAY,
     NEVER_FOUND,
     REJECTED,
     UNDECIDED,
     FoundDecision,
     FoundEntry,
     FoundFile,
+    PlacedEntry,
+    place_entries,
     quote_of,
     read_found,
 )
-from understudy.story.storyfile.overlay import GIVES_WAY, PlacedEntry, place_entries
 from understudy.story.storyfile.toml_tables import load_toml, replace_text, toml_value
 from understudy.story.types import Fact, Finding, Relation, Schema
 from understudy.story.user_folders import cache_folder

@@ -27,8 +27,8 @@ from understudy.people.tie_patterns import (
 )
 from understudy.progress import Progress
 from understudy.story.storyfile import Story
-from understudy.story.tie_terms import gender_of
 from understudy.story.types import Line, Moment, Scene
+from understudy.story.wording import gender_of
 
 __all__ = [
     "ROMANCE",

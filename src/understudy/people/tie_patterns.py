@@ -21,7 +21,7 @@ from importlib.resources import files
 from typing import Any
 
 from understudy.people.names import MarkedText, NameIndex
-from understudy.story.tie_terms import TieTerm, plural_terms, terms
+from understudy.story.wording import TieTerm, plural_terms, terms
 
 __all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim", "unspaced_claims", "weights"]
 

@@ -34,8 +34,8 @@ from understudy.people.tie_evidence import (
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
-from understudy.story.tie_terms import gender_of, plain_term, terms
 from understudy.story.types import Finding, Moment, Relation
+from understudy.story.wording import gender_of, plain_term, terms
 
 __all__ = ["BOUNDS", "LEAST", "Bounds", "WeighedTie", "consistent_ties", "dated_ties", "ties"]
 

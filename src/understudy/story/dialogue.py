@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from understudy.errors import StoryError, UnknownCharacter
-from understudy.story.cancellation import Cancellation
-from understudy.story.macros import fill_macros
+from understudy.progress import Cancellation
 from understudy.story.names import character_at
 from understudy.story.persona import (
     Other,
@@ -29,7 +28,7 @@ from understudy.story.persona import (
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.past import StoryPast
 from understudy.story.types import Finding, Moment, Scene
-from understudy.story.wording import tie_sentence
+from understudy.story.wording import fill_macros, tie_sentence
 from understudy.text import fold
 
 __all__ = [

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from understudy.errors import Dead, Unborn
-from understudy.story.macros import fill_macros
 from understudy.story.names import character_at, false_names_at, people_at, spoken_of
 from understudy.story.storyfile import Story
 from understudy.story.types import (
@@ -35,7 +34,7 @@ from understudy.story.types import (
     Scene,
     holding_at,
 )
-from understudy.story.wording import about_other, fact_sentence, tie_sentence
+from understudy.story.wording import about_other, fact_sentence, fill_macros, tie_sentence
 
 __all__ = [
     "NOT_OF_ONESELF",

@@ -4,7 +4,7 @@ import pytest
 
 from understudy.errors import BackendError
 from understudy.language.backends.scripted import ScriptedBackend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
 HELLO = [ChatMessage("system", "You are Zita."), ChatMessage("user", "Hello.")]

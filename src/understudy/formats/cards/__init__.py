@@ -15,7 +15,7 @@ from understudy.formats.cards.file import (
 from understudy.formats.cards.lore_files import read_lore
 from understudy.formats.cards.lorebook import keys_named, lore_for
 from understudy.formats.cards.png import portrait
-from understudy.story.macros import fill_macros
+from understudy.story.wording import fill_macros
 
 __all__ = [
     "Card",

@@ -24,7 +24,7 @@ from understudy.errors import BackendError
 from understudy.language.backends.backend import Completion
 from understudy.language.backends.gguf import GGUFModel
 from understudy.language.backends.llama_server import load_server, require_xllamacpp
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["LlamaCppBackend", "TokenBudget", "close_backends", "shared_backend"]

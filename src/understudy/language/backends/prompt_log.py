@@ -16,7 +16,7 @@ from pathlib import Path
 
 from understudy.errors import BackendError, InputError
 from understudy.language.backends.backend import Backend, Completion, ScoringBackend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["LoggedBackend", "logged"]

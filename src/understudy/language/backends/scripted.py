@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Sequence
 
 from understudy.errors import BackendError
 from understudy.language.backends.backend import Completion
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["ScriptedBackend"]

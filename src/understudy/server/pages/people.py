@@ -25,8 +25,7 @@ from understudy.server.pages import form_fields, page
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused, status_of
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, read_found
-from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, PlacedEntry, read_found
 from understudy.story.types import Fact, Moment
 
 __all__ = ["ROUTES", "PeopleContent", "people_address"]

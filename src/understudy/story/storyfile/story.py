@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError, UnknownMoment
-from understudy.story.storyfile.cards import CardFile, CardRecord
 from understudy.story.storyfile.database import (
     DOUBTFUL,
     AttributedLines,
@@ -26,11 +25,9 @@ from understudy.story.storyfile.database import (
     translated_errors,
     unpack,
 )
-from understudy.story.storyfile.delivery import deliveries
-from understudy.story.storyfile.found import found_file_of
-from understudy.story.storyfile.overlay import FoundClaims, FoundOverlay
-from understudy.story.storyfile.past import StoryPast
-from understudy.story.storyfile.people import CastMember, People, SpokenNames
+from understudy.story.storyfile.found import FoundClaims, FoundOverlay, found_file_of
+from understudy.story.storyfile.past import StoryPast, deliveries
+from understudy.story.storyfile.people import CardFile, CardRecord, CastMember, People, SpokenNames
 from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 from understudy.story.types import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 

@@ -20,10 +20,10 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 
 from understudy.errors import InputError
-from understudy.story.storyfile.cards import CardRecord, write_cards
 from understudy.story.storyfile.database import Spans, migrate, pack, write_spans
-from understudy.story.storyfile.delivery import deliveries
 from understudy.story.storyfile.name_finder import HeardName, NameFinder
+from understudy.story.storyfile.past import deliveries
+from understudy.story.storyfile.people import CardRecord, write_cards
 from understudy.story.storyfile.validation import identity_of, remember_validated
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Source
 from understudy.text import fold
