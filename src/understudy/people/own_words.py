@@ -24,6 +24,7 @@ from typing import Any
 from understudy.agents.prompting import introductions
 from understudy.agents.prompting.introductions import OPENING as GREETED
 from understudy.agents.prompting.introductions import STATEMENTS
+from understudy.text import either
 
 __all__ = [
     "DOUBTS",
@@ -33,7 +34,6 @@ __all__ = [
     "Clause",
     "OwnStatement",
     "clauses_of",
-    "either",
     "filled",
     "kind_of",
     "kinds",
@@ -54,21 +54,16 @@ def table() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def word_list(name: str) -> tuple[str, ...]:
-    """The words, or phrases between commas, of one list."""
+def any_of(name: str) -> str:
+    """A pattern of any of the words, or phrases between commas, of one list."""
     listed: str = table()["words"][name]
     parts = listed.split(",") if "," in listed else listed.split()
-    return tuple(part.strip() for part in parts if part.strip())
-
-
-def either(name: str) -> str:
-    """A pattern of any of a list, the longest first."""
-    return "|".join(re.escape(word) for word in sorted(word_list(name), key=len, reverse=True))
+    return either(filter(None, map(str.strip, parts)))
 
 
 def filled(pattern: str) -> str:
     """A pattern with lists of words in the place of %their names%."""
-    return re.sub(r"%([\w ]+)%", lambda match: either(match[1]), pattern)
+    return re.sub(r"%([\w ]+)%", lambda match: any_of(match[1]), pattern)
 
 
 def pattern(name: str, any_case: bool = True) -> re.Pattern[str]:
@@ -135,7 +130,8 @@ SENTENCE = re.compile(r"(?:[^.!?…;:]|[.:](?=\w)|(?<=\b[MDSJ]r)\.|(?<=Mrs)\.|(?
 JOINED = pattern("joined")
 RUN_ON = pattern("run on")
 OPENING = re.compile(
-    rf"(?:(?:{either('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*", re.IGNORECASE
+    rf"(?:(?:{any_of('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*",
+    re.IGNORECASE,
 )
 CLOSING = pattern("closing")
 NAME_ALONE = re.compile(r"(?:(?:now|well|so|because|and|but|yes|oh|if|when),? )?(?:[A-Z]\w+|you|he|she|they)")
@@ -233,8 +229,8 @@ class OwnStatement:
     """Which clause of the speech says it."""
 
 
-HEDGE = re.compile(rf"(?:{either('hedges')})(?: that)?,? (?=(?:I|my|we)\b)", re.IGNORECASE)
-FILLER = re.compile(rf"(?<=\w) (?:{either('fillers')})(?= \w)", re.IGNORECASE)
+HEDGE = re.compile(rf"(?:{any_of('hedges')})(?: that)?,? (?=(?:I|my|we)\b)", re.IGNORECASE)
+FILLER = re.compile(rf"(?<=\w) (?:{any_of('fillers')})(?= \w)", re.IGNORECASE)
 TAIL = pattern("tail")
 UNREAL = pattern("unreal")
 UNNAMED = pattern("unnamed")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from understudy.people.names import UNSPACED, MarkedText, NameIndex, is_generic
+from understudy.people.names import MarkedText, NameIndex, is_generic
 from understudy.people.tie_patterns import (
     ADDRESSEE,
     SPEAKER,
@@ -29,6 +29,7 @@ from understudy.progress import Progress
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene
 from understudy.story.wording import gender_of
+from understudy.text import UNSPACED_LANGUAGES
 
 __all__ = [
     "ROMANCE",
@@ -105,7 +106,7 @@ def gather(story: Story, progress: Progress) -> Gathered:
         for index, line in enumerate(scene.lines):
             for claim in labels.claims_at_first_words(line.speaker):
                 _add(gathered, claim, line, gathered.lines + index, {}, line.speaker)
-            if story.language in UNSPACED:
+            if story.language in UNSPACED_LANGUAGES:
                 _read_unspaced(gathered, names, scene, index, story.language)
             elif may_claim(line.text):
                 _read(gathered, names, scene, index)

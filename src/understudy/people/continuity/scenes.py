@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from understudy.progress import Progress
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.name_finder import TITLES, NameFinder
+from understudy.story.storyfile.name_finder import NOT_NAMES, NameFinder
 from understudy.story.types import SECRET, Character, Fact, Line, Moment, Scene
 from understudy.text import fold, stop_words
 
@@ -223,7 +223,7 @@ def _plain_forms(name: str) -> list[str]:
 
 
 def _without_titles(name: str) -> list[str]:
-    return [word for word in WORD.findall(name) if word.lower() not in TITLES]
+    return [word for word in WORD.findall(name) if word.lower() not in NOT_NAMES]
 
 
 def _bare(word: str) -> str:
