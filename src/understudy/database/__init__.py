@@ -41,7 +41,6 @@ __all__ = [
     "applied_migrations",
     "apply_migrations",
     "check_location",
-    "check_parameters",
     "claim_file",
     "is_postgres",
     "is_text",

@@ -35,12 +35,8 @@ __all__ = [
     "Dialogue",
     "EpithetUse",
     "LineCues",
-    "addressees",
-    "cues_of",
     "dialogue_of",
     "feature_rows",
-    "shipped_addressee_model",
-    "story_addressees",
 ]
 
 

@@ -49,13 +49,10 @@ __all__ = [
     "SceneSpeech",
     "StatementContext",
     "StatementModel",
-    "answers_to",
     "claims_of",
     "content_words",
     "feature_names",
     "features",
-    "of_named",
-    "of_you",
     "shipped_model",
 ]
 

@@ -35,19 +35,7 @@ from understudy.story.storyfile.found import line_after
 from understudy.story.types import Finding, Line, Relation, Scene
 from understudy.text import TITLES, UNSPACED_LANGUAGES
 
-__all__ = [
-    "AFFECTION",
-    "ENOUGH_LINES",
-    "FAMILIARITY",
-    "Acquaintance",
-    "DirectedLine",
-    "Feeling",
-    "Towards",
-    "affection",
-    "familiarity",
-    "feeling_courses",
-    "feelings",
-]
+__all__ = ["AFFECTION", "ENOUGH_LINES", "FAMILIARITY", "Acquaintance", "affection", "familiarity", "feelings"]
 
 AFFECTION, FAMILIARITY = "affection", "familiarity"
 MOST = 10

@@ -26,7 +26,7 @@ from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relatio
 from understudy.story.user_folders import cache_folder
 from understudy.text import fold
 
-__all__ = ["LlmReader", "scene_parts"]
+__all__ = ["LlmReader"]
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=2000, seed=0)
 DEFAULT_CONFIDENCE, MAX_CONFIDENCE = 0.7, 0.85  # a model's word is never certain

@@ -35,16 +35,7 @@ from understudy.story.types import Moment
 from understudy.story.user_folders import data_folder
 from understudy.text import fold
 
-__all__ = [
-    "MEMORY_FILE",
-    "ChatSource",
-    "PeopleMemory",
-    "RememberedChat",
-    "Telling",
-    "now",
-    "open_memory",
-    "remembered_person",
-]
+__all__ = ["MEMORY_FILE", "PeopleMemory", "RememberedChat", "Telling", "open_memory", "remembered_person"]
 
 MEMORY_FILE = "memory.sqlite"
 APPLICATION_ID = 0x55444D45  # 'UDME': tells a memory of people from other SQLite files

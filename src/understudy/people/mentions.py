@@ -26,7 +26,6 @@ from understudy.story.types import Scene
 from understudy.text import TITLES, UNSPACED_LANGUAGES, either, is_unspaced, words
 
 __all__ = [
-    "NameUse",
     "ReadLine",
     "ReadScene",
     "learned_surnames",

@@ -37,18 +37,7 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
 from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
 
-__all__ = [
-    "SAME",
-    "JudgedClaim",
-    "MergedClaims",
-    "attribute_facts",
-    "attribute_of",
-    "encoded",
-    "merged",
-    "rows_of",
-    "statements",
-    "statements_in_talk",
-]
+__all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
 
 SAME = 0.6  # cosine from which on two sentences are taken to tell of the same
 ALIKE = 0.5  # cosine from which on a sentence supports another

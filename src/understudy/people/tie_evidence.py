@@ -36,7 +36,6 @@ __all__ = [
     "Gathered",
     "TieEvidence",
     "TieKey",
-    "addressees",
     "beginning",
     "gather",
     "genders_of",

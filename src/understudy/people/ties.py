@@ -37,7 +37,7 @@ from understudy.story.storyfile.found import line_after
 from understudy.story.types import Finding, Moment, Relation
 from understudy.story.wording import gender_of, plain_term, terms
 
-__all__ = ["BOUNDS", "LEAST", "Bounds", "WeighedTie", "consistent_ties", "dated_ties", "ties"]
+__all__ = ["BOUNDS", "Bounds", "dated_ties", "ties"]
 
 
 # Ties that can all be so together, each with a confidence.

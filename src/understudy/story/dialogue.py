@@ -57,7 +57,6 @@ __all__ = [
     "Turn",
     "Usage",
     "mark_found",
-    "must_be_nobody",
     "outsider",
     "situation_at",
 ]

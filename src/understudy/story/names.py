@@ -26,7 +26,6 @@ from understudy.text import did_you_mean, fold, is_unspaced
 
 __all__ = [
     "GOES_BY",
-    "Person",
     "ShownNames",
     "ambiguity",
     "character_at",

@@ -17,7 +17,6 @@ from understudy.story.types import SECRET, Fact, Finding, Relation
 from understudy.text import known
 
 __all__ = [
-    "CERTAIN",
     "CHARACTER",
     "USERS",
     "TieTerm",
@@ -110,8 +109,7 @@ def _hedged(sentence: str, language: str) -> str:
     first = sentence.partition(" ")[0]
     if first in sentences.get("lowered", ()):
         sentence = sentence[:1].lower() + sentence[1:]
-    hedge: str = sentences["hedge"]
-    return hedge.format(sentence=sentence)
+    return _said("hedge", language, sentence=sentence)
 
 
 def tie_to_faced(tie: Relation, language: str) -> str:
@@ -125,26 +123,22 @@ def tie_to_faced(tie: Relation, language: str) -> str:
 
 def name_sentence(name: str, language: str) -> str:
     """'My name is Zita Karst.'"""
-    sentence: str = _sentences(language)["named"]
-    return sentence.format(name=name)
+    return _said("named", language, name=name)
 
 
 def nickname_sentence(name: str, language: str) -> str:
     """'I am Sparrow.'"""
-    sentence: str = _sentences(language)["nicknamed"]
-    return sentence.format(name=name)
+    return _said("nicknamed", language, name=name)
 
 
 def alias_sentence(alias: str, name: str, language: str) -> str:
     """'Sparrow is Pia Lenk.'"""
-    sentence: str = _sentences(language)["alias"]
-    return sentence.format(alias=alias[:1].upper() + alias[1:], name=name)
+    return _said("alias", language, alias=alias[:1].upper() + alias[1:], name=name)
 
 
 def reported(name: str, text: str, language: str) -> str:
     """What somebody else was heard to say."""
-    sentence: str = _sentences(language)["reported"]
-    return sentence.format(name=name, text=text)
+    return _said("reported", language, name=name, text=text)
 
 
 def scene_sentence(key: str, language: str, **values: str) -> str:
@@ -161,6 +155,11 @@ def plain_lines(language: str) -> tuple[str, ...]:
 def speaker_words(language: str) -> frozenset[str]:
     """Words by which whoever speaks means themselves: 'Do you trust me?'"""
     return frozenset(_sentences(language)["speaker"])
+
+
+def _said(key: str, language: str, **values: str) -> str:
+    template: str = _sentences(language)[key]
+    return template.format(**values)
 
 
 def _filled(template: str, fact: Fact, language: str, name: str = "") -> str:

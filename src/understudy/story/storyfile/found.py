@@ -50,7 +50,6 @@ __all__ = [
     "FoundFile",
     "FoundOverlay",
     "PlacedEntry",
-    "coarse_kind",
     "found_file_of",
     "line_after",
     "place_entries",

@@ -19,7 +19,7 @@ from understudy.story.storyfile.database import SharedConnection, connect, trans
 from understudy.story.types import Exchange, Line, Moment, Scene, Source
 from understudy.text import fold
 
-__all__ = ["Delivery", "StoryPast", "deliveries"]
+__all__ = ["StoryPast", "deliveries"]
 
 
 # How lines are spoken, as far as directions say so: aside, or not in the speaker's own words.

@@ -28,7 +28,7 @@ from understudy.story.storyfile.validation import identity_of, remember_validate
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Source
 from understudy.text import fold
 
-__all__ = ["MEMORY", "PresenceCue", "PresenceInterval", "StoryWriter", "presence_intervals"]
+__all__ = ["StoryWriter"]
 
 MEMORY = "file:story-{}?mode=memory&cache=shared"
 BATCH = 5_000
