@@ -13,11 +13,9 @@ from understudy.people.addressees import (
     AddresseeReader,
     Dialogue,
     EpithetUse,
-    addressees,
     cues_of,
     dialogue_of,
     feature_rows,
-    story_addressees,
 )
 from understudy.people.names import CharacterNames
 from understudy.story.types import Line, Moment, Scene
@@ -32,7 +30,7 @@ def scene(*lines: tuple[str | None, str], present: tuple[str, ...] = CAST) -> Sc
 
 
 def read(given: Scene) -> list[dict[str, float]]:
-    return addressees(given, AddresseeReader(NAMES, [given]))
+    return AddresseeReader(NAMES, [given]).read(given)
 
 
 def likeliest(found: dict[str, float]) -> str:
@@ -78,7 +76,9 @@ def test_every_line_has_a_probability_for_everybody_else(lines: list[tuple[str, 
 def test_every_line_of_a_story_has_its_addressees(name: str) -> None:
     story = read_story(name)
     lines = 0
-    for each, found in story_addressees(story):
+    reader = AddresseeReader.of_story(story)
+    for each in story.scenes():
+        found = reader.read(each)
         assert len(found) == len(each.lines)
         lines += len(found)
     assert lines == story.count()[1]

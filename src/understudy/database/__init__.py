@@ -21,7 +21,6 @@ from understudy.database.database import (
     Row,
     applied_migrations,
     apply_migrations,
-    check_parameters,
     is_address,
     is_postgres,
     is_text,

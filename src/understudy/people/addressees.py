@@ -239,12 +239,13 @@ class AddresseeReader:
 
     @classmethod
     def of_story(cls, story: Story, model: AddresseeModel | None = None) -> AddresseeReader:
-        people = [member.character for member in story.cast()]
-        forms = {person.name: (person.name, *person.aliases) for person in people}
-        return cls(CharacterNames(forms, story.language), story.scenes(), model)
+        return cls(CharacterNames.of_story(story), story.scenes(), model)
 
     def read(self, scene: Scene) -> list[dict[str, float]]:
-        """For each line the probability that it is said to each person present, the likeliest first."""
+        """For each line the probability that it is said to each person present, the likeliest first.
+
+        They add up to 1; a description, and what one says alone, is said to nobody.
+        """
         return [{} if found is None else found[1] for found in self.read_with_cues(scene)]
 
     def read_with_cues(self, scene: Scene) -> list[tuple[LineCues, dict[str, float]] | None]:
@@ -270,23 +271,6 @@ class AddresseeReader:
     def _dialogue(self, scene: Scene) -> Dialogue:
         spoken = ((line.speaker, line.text) for line in scene.lines if line.speaker is not None)
         return dialogue_of(scene.present, spoken, self._names)
-
-
-def addressees(scene: Scene, reader: AddresseeReader) -> list[dict[str, float]]:
-    """For each line of a scene the probability that it is said to each person present, the likeliest first.
-
-    They add up to 1; a description, and what one says alone, is said to nobody.
-    """
-    return reader.read(scene)
-
-
-def story_addressees(
-    story: Story, model: AddresseeModel | None = None
-) -> Iterator[tuple[Scene, list[dict[str, float]]]]:
-    """Every scene of a story with whom its lines are said to."""
-    reader = AddresseeReader.of_story(story, model)
-    for scene in story.scenes():
-        yield scene, reader.read(scene)
 
 
 # Evidence on whom a line is said to, as a row of numbers for each person present.

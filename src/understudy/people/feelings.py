@@ -195,8 +195,7 @@ class Acquaintance:
 
     def __init__(self, story: Story) -> None:
         self._language = story.language
-        people = [member.character for member in story.cast()]
-        names = CharacterNames({each.name: (each.name, *each.aliases) for each in people}, story.language)
+        names = CharacterNames.of_story(story)
         surnames = _surnames(names, story)
         self._names = names.extended({who: [word] for who, word in surnames})
         self._formal = {(who, word) for who, word in surnames} | set(_formal_forms(names.people))

@@ -117,7 +117,7 @@ def _names(story: Story) -> dict[str, str]:
     """Every name and alias of the cast that means one person, folded, with that person's name."""
     owners: dict[str, set[str]] = {}
     for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
+        for name in member.character.names:
             owners.setdefault(fold(name), set()).add(member.character.name)
     return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
 

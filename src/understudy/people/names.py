@@ -54,10 +54,10 @@ class CharacterNames:
         self._by_first_word = {} if language in UNSPACED_LANGUAGES else _by_first_word(self._written)
 
     @classmethod
-    def of_story(cls, story: Story, people: Sequence[str]) -> CharacterNames:
-        """The names and aliases that a story's cast has."""
-        cast = [story.character(name) for name in people]
-        return cls({character.name: (character.name, *character.aliases) for character in cast}, story.language)
+    def of_story(cls, story: Story, people: Sequence[str] | None = None) -> CharacterNames:
+        """The names and aliases of some people of a story, or of its whole cast."""
+        cast = [member.character for member in story.cast()] if people is None else map(story.character, people)
+        return cls({character.name: character.names for character in cast}, story.language)
 
     def extended(self, more: Mapping[str, Sequence[str]]) -> CharacterNames:
         """The same people with further names."""
@@ -197,7 +197,7 @@ class NameIndex:
         whole: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
         for character in cast:
-            for name in (character.name, *character.aliases):
+            for name in character.names:
                 if is_generic(name) or "'s " in name.replace("’", "'"):
                     continue
                 words = _key(name).split()

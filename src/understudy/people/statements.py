@@ -127,7 +127,7 @@ def _names(story: Story) -> dict[str, str]:
     owners = defaultdict[str, set[str]](set)
     for member in story.cast():
         character = member.character
-        for name in (character.name, *character.aliases):
+        for name in character.names:
             for form in (name, name.split()[0]):
                 owners[form].add(character.name)
     return {form: who.pop() for form, who in owners.items() if len(who) == 1 and form[:1].isupper()}

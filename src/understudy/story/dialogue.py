@@ -374,7 +374,7 @@ def outsider(name: str, description: str) -> Other:
 def must_be_nobody(story: Story, other: Other, at: Moment) -> Other:
     """Refuse an outsider who has the name of a character: they would be taken for each other."""
     own = fold(other.name)
-    names = (name for member in story.cast() for name in (member.character.name, *member.character.aliases))
+    names = (name for member in story.cast() for name in member.character.names)
     try:
         is_taken = own in map(fold, names) or bool(character_at(story, other.name, at))
     except UnknownCharacter as error:

@@ -82,7 +82,7 @@ def shown_names_at(story: Story, at: Moment, outsiders: Mapping[str, str] | None
     if not false and not outsiders:
         return ShownNames(called, str)
     cast = [member.character for member in story.cast()]
-    others = {name for who in cast if who.name not in false for name in (who.name, *who.aliases)}
+    others = {name for who in cast if who.name not in false for name in who.names}
     hidden: dict[str, str] = {}
     for who in cast:
         if who.name in false:
@@ -99,7 +99,7 @@ def _stand_ins(character: Character, false: str) -> dict[str, str]:
     parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in NOT_NAMES]
     by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
     names: dict[str, str] = {}
-    for name in dict.fromkeys((character.name, *character.aliases, *parts)):
+    for name in dict.fromkeys((*character.names, *parts)):
         words = [word for word in name.split() if fold(word) not in NOT_NAMES]
         if not words or _is_part(name, false):
             continue
@@ -180,7 +180,7 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
     people = people_at(story, at)
     owners = {person.name: person for person in people}
     by_every_name = [
-        Person(member.character.name, member.character.name, (member.character.name, *member.character.aliases))
+        Person(member.character.name, member.character.name, member.character.names)
         for member in story.cast()
         if member.character.name in owners
     ]

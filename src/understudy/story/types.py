@@ -186,6 +186,11 @@ class Character:
     aliases: tuple[str, ...] = ()
     profile: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return self.name, *self.aliases
+
 
 SECRET = "secret"  # noqa: S105  (the attribute of what one keeps to oneself)
 PROFILE = "profile"

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from understudy.people.continuity.scenes import Fault, TermFinder, WatchedScene, directions_in
+from understudy.people.continuity.scenes import (
+    Detector,
+    Fault,
+    TermFinder,
+    WatchedScene,
+    directions_in,
+    facts_by_person,
+)
 from understudy.story.names import GOES_BY
 from understudy.story.persona import died_at
 from understudy.story.storyfile import Story
@@ -40,11 +47,7 @@ FEW = 3
 FEWEST_BETWEEN = 2  # lines that others say after somebody has left: a direction often stands before one's last words
 
 
-class AbsenceDetector:
-    def __init__(self, finder: TermFinder) -> None:
-        self._finder = finder
-        self._faults: list[Fault] = []
-
+class AbsenceDetector(Detector):
     def watch(self, scene: WatchedScene) -> None:
         stays: dict[str, list[tuple[int, int]]] = {}
         for who, first, last in scene.intervals:
@@ -55,9 +58,6 @@ class AbsenceDetector:
                 if self._is_fault(who, lines[left - 1], lines[left : again - 1], lines[again - 1]):
                     source = lines[left - 1].moment
                     self._faults.append(Fault("absent", lines[again - 1], who, f"{who} has left", (source,), ABSENT))
-
-    def faults(self) -> list[Fault]:
-        return self._faults
 
     def _is_fault(self, who: str, leaving: Line, between: tuple[Line, ...], speech: Line) -> bool:
         if speech.speaker != who or not self._leaves(who, leaving):
@@ -80,15 +80,11 @@ class AbsenceDetector:
         return who in names if names else ELSEWHERE.search(text) is not None
 
 
-class DeathDetector:
+class DeathDetector(Detector):
     def __init__(self, story: Story, finder: TermFinder) -> None:
-        self._finder = finder
-        self._facts: dict[str, list[Fact]] = {}
-        for fact in story.facts():
-            if fact.attribute == "died":
-                self._facts.setdefault(fact.who, []).append(fact)
+        super().__init__(finder)
+        self._facts = facts_by_person(story, "died")
         self._directed: dict[str, Moment] = {}
-        self._dated: list[Fault] = []
         self._since_direction: dict[str, list[Fault]] = {}
 
     def watch(self, scene: WatchedScene) -> None:
@@ -103,12 +99,12 @@ class DeathDetector:
     def faults(self) -> list[Fault]:
         """Who speaks on and on after a direction was not dead: it told of a game, or of a joke that dies."""
         directed = [fault for faults in self._since_direction.values() if len(faults) <= FEW for fault in faults]
-        return [*self._dated, *directed]
+        return [*self._faults, *directed]
 
     def _judge(self, who: str, line: Line) -> None:
         reason = f"{who} is dead"
         if who in self._facts and (died := died_at(self._facts[who], line.moment)) is not None:
-            self._dated.append(Fault("dead", line, who, reason, (died,), DEAD_BY_FACT))
+            self._faults.append(Fault("dead", line, who, reason, (died,), DEAD_BY_FACT))
         elif (died := self._directed.get(who)) is not None:
             after = self._since_direction.setdefault(who, [])
             if len(after) <= FEW:
@@ -170,15 +166,11 @@ class _PairHistory:
     last: Moment
 
 
-class MeetingDetector:
+class MeetingDetector(Detector):
     def __init__(self, story: Story, finder: TermFinder) -> None:
-        self._finder = finder
-        self._masks: dict[str, list[Moment]] = {}
-        for fact in story.facts():
-            if fact.attribute == GOES_BY:
-                self._masks.setdefault(fact.who, []).extend(filter(None, (fact.since, fact.until)))
+        super().__init__(finder)
+        self._masks = facts_by_person(story, GOES_BY)
         self._known: dict[frozenset[str], _PairHistory] = {}
-        self._faults: list[Fault] = []
 
     def watch(self, scene: WatchedScene) -> None:
         lines = scene.scene.lines
@@ -191,9 +183,6 @@ class MeetingDetector:
                 groups = near - everybody
                 self._faults += self._judged(line, certainty, sorted((present | groups) - {line.speaker}))
         self._learn(lines)
-
-    def faults(self) -> list[Fault]:
-        return self._faults
 
     def _greets(self, who: str, text: str) -> float:
         """How surely a line is one of a first meeting."""
@@ -211,7 +200,8 @@ class MeetingDetector:
         met = [acquaintance for acquaintance in known if acquaintance and acquaintance.exchanges >= FEWEST_EXCHANGES]
         if len(met) < len(others):
             return []
-        changes = [change for one in (who, *others) for change in self._masks.get(one, ())]
+        masks = [mask for person in (who, *others) for mask in self._masks.get(person, ())]
+        changes = [change for mask in masks for change in (mask.since, mask.until) if change is not None]
         if any(acquaintance.last < change <= line.moment for acquaintance in met for change in changes):
             return []  # one of them goes by another name since they last met
         confidence = round(certainty * SHARES.get(len(others), 0.5), 2)
@@ -280,15 +270,11 @@ class _Handover(NamedTuple):
     moment: Moment
 
 
-class BelongingsDetector:
+class BelongingsDetector(Detector):
     def __init__(self, story: Story, finder: TermFinder) -> None:
-        self._finder = finder
-        self._facts: dict[str, list[Fact]] = {}
-        for fact in story.facts():
-            if fact.attribute == BELONGINGS:
-                self._facts.setdefault(fact.who, []).append(fact)
+        super().__init__(finder)
+        self._facts = facts_by_person(story, BELONGINGS)
         self._handed: dict[str, list[_Handover]] = {}
-        self._faults: list[Fault] = []
 
     def watch(self, scene: WatchedScene) -> None:
         for _, line, _ in scene.lines():
@@ -299,9 +285,6 @@ class BelongingsDetector:
                     if (fault := self._gone_by_fact(line, claimed) or self._gone_by_direction(line, claimed))
                 ][:1]
             self._watch_hands(line)
-
-    def faults(self) -> list[Fault]:
-        return self._faults
 
     def _gone_by_fact(self, line: Line, claimed: Thing) -> Fault | None:
         who = line.speaker or ""

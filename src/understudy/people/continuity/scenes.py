@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from understudy.progress import Progress
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.name_finder import NOT_NAMES, NameFinder
-from understudy.story.types import SECRET, Character, Fact, Line, Moment, Scene
+from understudy.story.types import SECRET, Fact, Line, Moment, Scene
 from understudy.text import fold, stop_words
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "TermFinder",
     "WatchedScene",
     "directions_in",
+    "facts_by_person",
     "learnings",
     "watched_scenes",
 ]
@@ -86,15 +87,14 @@ class TermFinder:
         self._runs = set[str]()  # of words with capitals within a sentence
         if self._is_english:
             self._count_capitals(line.text for line in story.lines_with(lambda _: True, Moment.end()))
-        facts = story.facts()
         self._cast_words = {
-            word for member in story.cast() for name in _all_names(member.character) for word in WORD.findall(name)
+            word for member in story.cast() for name in member.character.names for word in WORD.findall(name)
         }
         self._left_out = stop_words(story.language) | NUMBERS | {word.lower() for word in self._cast_words}
-        self._things = self._phrases_of(facts) if self._is_english else {}
+        self._things = self._phrases_of(story.facts()) if self._is_english else {}
         self._thing_words = {word for phrase in self._things for word in phrase}
         self._people: list[StoryTerm] = []
-        self._finder = NameFinder(list(self._names(story, facts)))
+        self._finder = NameFinder(list(self._names(story)))
 
     def find(self, text: str) -> list[StoryTerm]:
         """The terms of a text, each once."""
@@ -135,19 +135,17 @@ class TermFinder:
         plain = _bare(word)
         return self._capital[plain] > 0 and self._can_be_name(word)
 
-    def _names(self, story: Story, facts: Iterable[Fact]) -> Iterator[tuple[int, str]]:
+    def _names(self, story: Story) -> Iterator[tuple[int, str]]:
         """Names of the cast, with the number of the term that each stands for."""
-        false: dict[str, list[str]] = {}
-        for fact in facts:
-            if fact.attribute == GOES_BY:
-                false.setdefault(fact.who, []).extend(fact.values)
+        masks = facts_by_person(story, GOES_BY)
         for member in story.cast():
             character = member.character
-            taken = {word for name in false.get(character.name, ()) for word in WORD.findall(name)}
+            false = [name for mask in masks.get(character.name, ()) for name in mask.values]
+            taken = {word for name in false for word in WORD.findall(name)}
             public, hidden = len(self._people), len(self._people) + 1
             is_loose = member.lines < FEW_LINES and self._is_english and self._is_common(character.name)
             self._people += [StoryTerm("person", character.name, is_loose), StoryTerm("true name", character.name)]
-            for name in _all_names(character):
+            for name in character.names:
                 if self.is_proper_name(name):
                     is_hidden = bool(taken) and not taken.issuperset(_without_titles(name))
                     yield hidden if is_hidden else public, name
@@ -201,10 +199,6 @@ class TermFinder:
         if not self._things or self._thing_words.isdisjoint(WORD.findall(text.lower())):
             return
         yield from (StoryTerm("thing", " ".join(pair)) for pair in self._phrases(text) if pair in self._things)
-
-
-def _all_names(character: Character) -> tuple[str, ...]:
-    return character.name, *character.aliases
 
 
 def _is_within(text: str, position: int) -> bool:
@@ -401,10 +395,25 @@ class Fault:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:ID_LENGTH]
 
 
-class Detector(Protocol):
+class Detector:
     """Watches every scene once, in story order."""
 
-    def watch(self, scene: WatchedScene) -> None: ...
+    def __init__(self, finder: TermFinder) -> None:
+        self._finder = finder
+        self._faults: list[Fault] = []
+
+    def watch(self, scene: WatchedScene) -> None:
+        raise NotImplementedError
+
     def faults(self) -> list[Fault]:
         """What was found in all scenes so far."""
-        ...
+        return self._faults
+
+
+def facts_by_person(story: Story, attribute: str = "") -> dict[str, list[Fact]]:
+    """The facts of everybody, or those of one attribute, in order of their dates."""
+    facts: dict[str, list[Fact]] = {}
+    for fact in story.facts():
+        if attribute in ("", fact.attribute):
+            facts.setdefault(fact.who, []).append(fact)
+    return facts

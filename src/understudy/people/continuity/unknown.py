@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.people.continuity.scenes import WORD, Fault, Mention, Mentions, StoryTerm, TermFinder
+from understudy.people.continuity.scenes import (
+    WORD,
+    Fault,
+    Mention,
+    Mentions,
+    StoryTerm,
+    TermFinder,
+    facts_by_person,
+)
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation
@@ -94,9 +102,7 @@ class _Knowledge:
 
     def __init__(self, story: Story, mentions: Mentions, finder: TermFinder) -> None:
         self._finder, self._scenes_of, self.scenes = finder, mentions.scenes_of, mentions.scenes
-        self._facts: dict[str, list[Fact]] = {}
-        for fact in story.facts():
-            self._facts.setdefault(fact.who, []).append(fact)
+        self._facts = facts_by_person(story)
         self._ties: dict[str, list[Relation]] = {}
         for tie in story.relations():
             self._ties.setdefault(tie.of, []).append(tie)

@@ -99,7 +99,7 @@ class People:
             people = " or ".join(sorted(self.names[number] for number in matches))
             raise UnknownCharacter(f"'{name}' may be {people}: give the full name")
         characters = [member.character for member in self.cast]
-        meant = did_you_mean(name, (known for who in characters for known in (who.name, *who.aliases)))
+        meant = did_you_mean(name, (known for who in characters for known in who.names))
         main = ", ".join(who.name for who in characters[:8])
         raise UnknownCharacter(f"nobody in '{self._title}' is called '{name}'{meant}; it has {main or 'no cast'}")
 

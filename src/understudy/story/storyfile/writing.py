@@ -154,7 +154,7 @@ class StoryWriter:
             )
             self.connection.executemany(
                 "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)",
-                ((fold(name), name, number) for name in (character.name, *character.aliases)),
+                ((fold(name), name, number) for name in character.names),
             )
         self.connection.executemany(
             "INSERT INTO characters (id, name, is_group) VALUES (?, ?, 1)", enumerate(groups, len(cast) + 1)
