@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from understudy.errors import InputError
 from understudy.people.claims import (
     NAME,
+    Claim,
     SceneSpeech,
-    StatementContext,
     StatementModel,
     answers_to,
     claims_of,
@@ -109,11 +110,11 @@ def test_what_answers_nothing_about_oneself(question: str, answer: str) -> None:
     assert joined(question, answer) == []
 
 
-ALONE = StatementContext(0.0, 0.0, 0.4, 0.0, 0, False)
+DOGS = Claim("Ada", statement("I have two dogs", "said"), 1, 0.0, 0.0, False)
 
 
 def test_every_feature_has_a_name() -> None:
-    assert len(features(statement("I am a nurse", "said"), ALONE)) == len(feature_names())
+    assert len(features(DOGS)) == len(feature_names())
 
 
 def test_words_are_compared_by_their_stems_without_common_ones() -> None:
@@ -122,9 +123,8 @@ def test_words_are_compared_by_their_stems_without_common_ones() -> None:
 
 def test_what_the_other_brought_up_is_less_likely_a_trait_of_ones_own() -> None:
     model = shipped_model()
-    echoed = StatementContext(1.0, 1.0, 0.9, 0.0, 0, True)
-    said = statement("I have two dogs", "said")
-    rows = [features(said, how) for how in (ALONE, echoed)]
+    echoed = replace(DOGS, echo=1.0, echo_of_talk=1.0, is_answer=True)
+    rows = [features(DOGS), features(echoed, likeness=0.9)]
     alone, prompted = model.probabilities(rows, np.zeros((2, len(model.vector)), np.float32))
     assert alone > prompted
 

@@ -30,6 +30,7 @@ from understudy.people.own_words import (
     Clause,
     OwnStatement,
     clauses_of,
+    entries,
     filled,
     kinds,
     may_be_own,
@@ -47,7 +48,6 @@ __all__ = [
     "TYPICAL_LIKENESS",
     "Claim",
     "SceneSpeech",
-    "StatementContext",
     "StatementModel",
     "claims_of",
     "content_words",
@@ -75,24 +75,6 @@ SHORT, LONG = 3, 10  # words
 TYPICAL_LIKENESS = 0.4  # the mean over PersonaChat's training dialogues
 
 
-@dataclass(frozen=True, slots=True)
-class StatementContext:
-    """How a sentence came to be said."""
-
-    echo: float
-    """The share of its words that the speech before it had."""
-    echo_of_talk: float
-    """The share that anything said by others in the scene so far had."""
-    likeness: float
-    """The largest cosine with a clause of the speech before it; TYPICAL_LIKENESS where that is not known."""
-    support: float
-    """The largest cosine with what the speaker states in other lines of the scene."""
-    supports: int
-    """How many of these are like it."""
-    is_answer: bool
-    """It comes right after a question."""
-
-
 def content_words(text: str) -> frozenset[str]:
     stopped = stop_words("en")
     return frozenset(
@@ -111,7 +93,13 @@ def feature_names() -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def features(said: OwnStatement, how: StatementContext) -> list[float]:
+def features(claim: Claim, likeness: float = TYPICAL_LIKENESS, support: float = 0.0, supports: int = 0) -> list[float]:
+    """`likeness` is the largest cosine with a clause of the speech before it; TYPICAL_LIKENESS where that is not known.
+
+    `support` is the largest cosine with what the speaker states in other lines of the scene, `supports` how many of
+    these are like it.
+    """
+    said = claim.said
     words = said.sentence.lower().split()
     return [
         *(float(said.kind == kind) for kind in kinds()),
@@ -125,8 +113,8 @@ def features(said: OwnStatement, how: StatementContext) -> list[float]:
         float("my" in words),
         float(words[0] == "my"),
         float(not content_words(said.sentence)),
-        how.echo, float(how.echo > 0), how.echo_of_talk, how.likeness,
-        how.support, float(min(how.supports, 3)), float(how.is_answer),
+        claim.echo, float(claim.echo > 0), claim.echo_of_talk, likeness,
+        support, float(min(supports, 3)), float(claim.is_answer),
     ]  # fmt: skip
 
 
@@ -191,8 +179,11 @@ class Claim:
     said: OwnStatement
     number: int
     echo: float
+    """The share of its words that the speech before it had."""
     echo_of_talk: float
+    """The share that anything said by others in the scene so far had."""
     is_answer: bool
+    """It comes right after a question."""
     before: tuple[str, ...] = ()
     """In a chat, the clauses of the speech that it comes after."""
 
@@ -347,21 +338,6 @@ JOINS: dict[str, Join] = {
 }
 
 
-@cache
-def _questions() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    return tuple(
-        (re.compile(entry["asked"], re.IGNORECASE), entry["join"], entry.get("number", ""))
-        for entry in table()["question"]
-    )
-
-
-@cache
-def _yes_or_no_questions() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    return tuple(
-        (re.compile(entry["asked"], re.IGNORECASE), entry["yes"], entry["no"]) for entry in table()["yes_or_no"]
-    )
-
-
 def may_be_question(text: str) -> bool:
     """A cheap test that a speech with a question of a known kind passes: all of them ask about 'you'."""
     return "you" in text or "You" in text
@@ -369,17 +345,17 @@ def may_be_question(text: str) -> bool:
 
 def is_known_question(question: str) -> bool:
     """Is it of a kind that an answer can be joined with?"""
-    return any(asked.search(question) for asked, _, _ in (*_questions(), *_yes_or_no_questions()))
+    return any(asked.search(question) for kind in ("question", "yes_or_no") for asked, _ in entries(kind, "asked"))
 
 
 def _joined(question: str, answer: str) -> str:
     """The sentence that a short answer and its question make; blank where the question is of another kind."""
-    for asked, join, with_number in _questions():
+    for asked, entry in entries("question", "asked"):
         if match := asked.search(question):
-            if join in JOINS:
-                return JOINS[join](answer)
+            if entry["join"] in JOINS:
+                return JOINS[entry["join"]](answer)
             topic = next(filter(None, match.groups()), "")
-            template = with_number if with_number and NUMBER.fullmatch(answer) else join
+            template = entry["number"] if "number" in entry and NUMBER.fullmatch(answer) else entry["join"]
             return DOUBLED.sub("from ", template.format(topic.removeprefix("any "), answer=answer))
     return ""
 
@@ -420,12 +396,10 @@ def _yes_or_no(question: str, said: Clause) -> str:
     is_yes, is_no = YES.match(words) is not None, NO.match(words) is not None
     if not (is_yes or is_no) or NOT_ABOUT_ONESELF.search(question[7:]):
         return ""
-    for asked_by, yes, no in _yes_or_no_questions():
-        if match := asked_by.search(question):
-            template, asked = (no if is_no else yes), match[1].strip()
-            if is_yes and "favorite" in asked:
-                return ""
-            return template.format(asked)
+    for asked, entry in entries("yes_or_no", "asked"):
+        if match := asked.search(question):
+            topic = match[1].strip()
+            return "" if is_yes and "favorite" in topic else entry["no" if is_no else "yes"].format(topic)
     return ""
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -34,6 +34,7 @@ __all__ = [
     "Clause",
     "OwnStatement",
     "clauses_of",
+    "entries",
     "filled",
     "kinds",
     "may_be_own",
@@ -67,6 +68,12 @@ def filled(pattern: str) -> str:
 def pattern(name: str, any_case: bool = True) -> re.Pattern[str]:
     """One of the patterns by its name."""
     return re.compile(filled(table()["pattern"][name]), re.IGNORECASE if any_case else 0)
+
+
+@cache
+def entries(kind: str, key: str = "pattern") -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
+    """The entries of a kind, such as `[[slot]]`, each with its pattern."""
+    return tuple((re.compile(filled(entry[key]), re.IGNORECASE), entry) for entry in table()[kind])
 
 
 # What was said, cut into clauses that could each stand alone, in one spelling.
@@ -263,20 +270,14 @@ PASSING_KIND = "passing"
 
 def kinds() -> tuple[str, ...]:
     """All kinds, that of what only holds for the moment last."""
-    return (*(name for name, _ in _kinds()), PASSING_KIND)
-
-
-@cache
-def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    entries = table()["kind"]
-    return tuple((entry["name"], re.compile(filled(entry["pattern"]), re.IGNORECASE)) for entry in entries)
+    return (*(entry["name"] for entry in table()["kind"]), PASSING_KIND)
 
 
 def kind_of(sentence: str) -> str | None:
     """The kind of a whole sentence; None for one that is no statement of oneself, or only holds for the moment."""
     if PASSING.match(sentence) is not None and LASTING_STATE.match(sentence) is None:
         return None
-    return next((name for name, pattern in _kinds() if pattern.match(sentence)), None)
+    return next((entry["name"] for pattern, entry in entries("kind") if pattern.match(sentence)), None)
 
 
 def may_be_own(clause: Clause) -> bool:

@@ -24,14 +24,13 @@ from understudy.people.claims import (
     TYPICAL_LIKENESS,
     Claim,
     SceneSpeech,
-    StatementContext,
     StatementModel,
     claims_of,
     content_words,
     features,
     shipped_model,
 )
-from understudy.people.own_words import filled, pattern, table
+from understudy.people.own_words import entries, pattern, table
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
@@ -69,15 +68,8 @@ def rows_of(claims: Sequence[Claim], vectors: Floats, encoder: Encoder) -> list[
     for index, claim in enumerate(claims):
         others = [other for other, it in enumerate(claims) if it.who == claim.who and it.number != claim.number]
         support = cosines[index, others]
-        how = StatementContext(
-            claim.echo,
-            claim.echo_of_talk,
-            max((float(before[text] @ vectors[index]) for text in claim.before), default=TYPICAL_LIKENESS),
-            float(support.max(initial=0.0)),
-            int((support > ALIKE).sum()),
-            claim.is_answer,
-        )
-        rows.append(features(claim.said, how))
+        likeness = max((float(before[text] @ vectors[index]) for text in claim.before), default=TYPICAL_LIKENESS)
+        rows.append(features(claim, likeness, float(support.max(initial=0.0)), int((support > ALIKE).sum())))
     return rows
 
 
@@ -103,7 +95,7 @@ def statements(
             waiting.append(heard)
         if number == total or sum(map(len, waiting)) >= AT_ONCE:
             for item in _judged(waiting, encoder, model):
-                found[item.who].append(item)
+                found[item.claim.who].append(item)
             waiting = []
         progress("finding facts", number, total)
     return sorted(_facts(found), key=lambda fact: fact.since)
@@ -141,12 +133,7 @@ def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[Witnes
         return []
     intervals = story.presence_intervals(scene.moment)
     return [
-        WitnessedClaim(
-            claim,
-            scene.lines[claim.number - 1].moment,
-            _present(intervals, claim.number),
-            is_chat,
-        )
+        WitnessedClaim(claim, scene.lines[claim.number - 1].moment, _present(intervals, claim.number), is_chat)
         for claim in claims
     ]
 
@@ -193,23 +180,11 @@ SURE = 0.5  # confidence from which on an attribute is named
 MOST_VALUES = 3
 
 
-@cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str], str], ...]:
-    return tuple(
-        (
-            entry["name"],
-            re.compile(filled(entry["pattern"]), re.IGNORECASE),
-            entry.get("value", ""),
-        )
-        for entry in table()["attribute"]
-    )
-
-
 def attribute_of(sentence: str) -> tuple[str, str] | None:
     """(attribute, value) that a sentence in the first person names."""
-    for name, expression, value in _patterns():
+    for expression, entry in entries("attribute"):
         if match := expression.fullmatch(sentence):
-            return name, value or next(filter(None, match.groups()))
+            return entry["name"], entry.get("value") or next(filter(None, match.groups()))
     return None
 
 
@@ -266,19 +241,11 @@ NUMBER = pattern("number word")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedClaim:
-    """A claim at its place in the story, with how probable it is and its sentence's vector."""
+class JudgedClaim(WitnessedClaim):
+    """The same with how probable it is, and its sentence's vector."""
 
-    claim: Claim
-    moment: Moment
-    witnesses: tuple[str, ...]
-    is_chat: bool
     confidence: float
     vector: Floats
-
-    @property
-    def who(self) -> str:
-        return self.claim.who
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +267,6 @@ class MergedClaims:
 @cache
 def _ranks() -> dict[str, float]:
     return {entry["name"]: float(entry["rank"]) for entry in table()["kind"]}
-
-
-@cache
-def _slots() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((entry["name"], re.compile(filled(entry["pattern"]), re.IGNORECASE)) for entry in table()["slot"])
 
 
 def merged(items: Iterable[JudgedClaim]) -> list[MergedClaims]:
@@ -386,7 +348,9 @@ def _one_at_a_time(findings: Sequence[MergedClaims]) -> list[MergedClaims]:
     ended = list(findings)
     by_slot = defaultdict[str, list[int]](list)
     for index, finding in enumerate(findings):
-        slot = next((name for name, pattern in _slots() if pattern.match(finding.sentence)), None)
+        slot = next(
+            (entry["name"] for expression, entry in entries("slot") if expression.match(finding.sentence)), None
+        )
         if slot is not None:
             by_slot[slot].append(index)
     for indices in by_slot.values():
