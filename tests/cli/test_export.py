@@ -10,9 +10,9 @@ import pytest
 
 from cliruns import Document, Run, Start
 from understudy.formats import read
-from understudy.formats.cards import picture_of, portrait, read_charx
 from understudy.formats.cards.document import card_of
-from understudy.formats.cards.file import charx_of
+from understudy.formats.cards.file import charx_of, picture_of, read_charx
+from understudy.formats.cards.png import portrait
 
 
 def test_json_lines_on_stdout(run: Run, story: Path) -> None:

@@ -41,7 +41,7 @@ from understudy.novels.attribution import QuotationModel, attribute
 from understudy.novels.cast import find_cast
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import NovelCharacter, Prose, Quotation, Span
-from understudy.training.quotations.corpus import AnnotatedNovel
+from understudy.training.pdnc import AnnotatedNovel
 
 __all__ = [
     "AnnotatedCharacter",

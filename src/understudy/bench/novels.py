@@ -28,7 +28,7 @@ from understudy.metrics.statistics import Interval, calibration_error, interval
 from understudy.novels.attribution import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.novels.context import Floats
 from understudy.progress import Progress, ignore_progress
-from understudy.training.quotations.corpus import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
+from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations, predict_unseen
 from understudy.training.quotations.trainer import JudgedNovel, judge
 

@@ -44,9 +44,8 @@ COMMANDS = {
     "bench overlap": "bench_personachat:overlap", "bench judged-chats": "bench_personachat:judged_chats",
     "study serve": "study:serve_study", "study results": "study_results:results", "study agree": "study_results:agree",
     "study simulate": "study_results:simulate", "study correlate": "study_results:correlate",
-    "study import": "study_results:import_study", "train average": "train_causal:average", "train bob": "train_bob:bob",
-    "train causal": "train_causal:causal", "train guesser": "train_guesser:guesser", "train glove": "train_lstm:glove",
-    "train seq2seq": "train_lstm:seq2seq", "train generative-memory": "train_lstm:generative_memory",
+    "study import": "study_results:import_study", "train causal": "train_causal:causal",
+    "train masked": "train_causal:masked", "train guesser": "train_guesser:guesser",
 }  # fmt: skip
 """Where each command is, in the order of a first visit. Those in a group's own module are not listed here."""
 

@@ -18,11 +18,9 @@ from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.story_folder import CAST
 from understudy.people import draft as drafting
-from understudy.people.draft import StoryDraft, read_draft
-from understudy.people.found_file import accept, change, entry_of, reject, undecided_of_kind, undo, write_found
+from understudy.people.draft import StoryDraft, accept, change, entry_of, read_draft, reject, undecided_of_kind
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import FoundFile
-from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.found import FoundFile, PlacedEntry
 from understudy.story.types import Fact, Relation
 
 if TYPE_CHECKING:
@@ -254,7 +252,7 @@ def review(
     drafted = read_draft(opened)
     steps: list[Callable[[FoundFile], FoundFile]] = []
     if take_back:
-        steps.append(undo)
+        steps.append(FoundFile.undone)
     steps += [lambda file, kind=kind: accept(file, undecided_of_kind(file, kind)) for kind in kinds]  # type: ignore[misc]
     if taken:
         steps.append(lambda file: accept(file, taken))
@@ -269,7 +267,7 @@ def review(
     for step in steps:
         file = step(file)
     if steps:
-        write_found(file)
+        file.write()
     drafted = read_draft(opened)
     print_json(draft_document(drafted)) if options.as_json else _print_entries(drafted)
 
@@ -304,7 +302,7 @@ def _review(story: Story, drafted: StoryDraft) -> None:
             return (accept if how == "t" else reject)(file, ids)
         return accept(file, [entry_id]) if key == "t" else reject(file, [entry_id]) if key == "r" else None
 
-    ask_in_turn(drafted.file, list(by_id), KEYS, show, decide, write_found, undo)
+    ask_in_turn(drafted.file, list(by_id), KEYS, show, decide, FoundFile.write, FoundFile.undone)
 
 
 def _print_entries(drafted: StoryDraft) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import ProgressColumn
 
-    from understudy.formats.prose.corrections_file import DoubtfulQuotations
+    from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.progress import Progress
 
 __all__ = [

@@ -18,14 +18,16 @@ from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
-from understudy.formats.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
-from understudy.formats.prose.speaker_decisions import (
+from understudy.formats.prose.decisions import (
+    DoubtfulQuotations,
     entry_named,
     merge_people,
+    quotations_document,
     set_not_speech,
     set_speaker,
     split_people,
     undo,
+    write_corrections,
 )
 from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
@@ -135,7 +137,7 @@ def _owners(story: Story) -> dict[str, str]:
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
-    from understudy.formats.prose.speaker_decisions import SpeakerAsker
+    from understudy.formats.prose.decisions import SpeakerAsker
 
     names = _owners(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
