@@ -94,10 +94,10 @@ def check(
 
 
 def _write_example(path: Path, force: bool) -> None:
-    from understudy.bench.check import EXAMPLE
+    from understudy.bench.check import example
 
     check_output(path, force=force)
-    path.write_text(EXAMPLE, encoding="utf-8")
+    path.write_text(example(), encoding="utf-8")
     click.echo(f"An example is in {path}.")
     click.echo(f"Next: understudy check {path} --url http://127.0.0.1:8321/v1 --model demo/Zita@2.3")
 
