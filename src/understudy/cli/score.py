@@ -185,7 +185,7 @@ def _score_scaled(
         raise click.UsageError("--engine daft writes Parquet: say where with -o OUT.parquet, or -o FOLDER")
     if pattern == "-":
         raise InputError("stdin cannot be shared among workers: write the lines to a file first")
-    check_output(output if Path(pattern).exists() else None, [Path(pattern)])
+    check_output(output if output.exists() else None, [Path(pattern)])
     if output.exists() and not output.is_dir() and output.suffix.lower() != ".parquet":
         raise InputError("is a file that is there already: say -o OUT.parquet, or -o FOLDER", output)
     about = {
@@ -193,11 +193,7 @@ def _score_scaled(
         "story": story_digest(story),
         "character": persona.name,
         "moment": persona.moment.dotted,
-        "facing": request.facing,
-        "metrics": request.metrics,
-        "glove": request.glove,
-        "why": request.why,
-        "model": request.model,
+        **{key: getattr(request, key) for key in ("facing", "metrics", "glove", "why", "model")},
     }
     with working("Scoring") as progress:
         return score_files(
