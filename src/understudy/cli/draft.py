@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -250,23 +249,18 @@ def review(
     """
     opened = read_showing(options.story)
     drafted = read_draft(opened)
-    steps: list[Callable[[FoundFile], FoundFile]] = []
-    if take_back:
-        steps.append(FoundFile.undone)
-    steps += [lambda file, kind=kind: accept(file, undecided_of_kind(file, kind)) for kind in kinds]  # type: ignore[misc]
-    if taken:
-        steps.append(lambda file: accept(file, taken))
-    if rejected:
-        steps.append(lambda file: reject(file, rejected))
-    for entry_id, value in changed:
-        steps.append(lambda file, of=entry_id, to=value: change(file, of, to, opened.schema))  # type: ignore[misc]
-    if not steps and not options.as_json and sys.stdin is not None and sys.stdin.isatty():
+    is_told = bool(take_back or kinds or taken or rejected or changed)
+    if not is_told and not options.as_json and sys.stdin is not None and sys.stdin.isatty():
         _review(opened, drafted)
         return
-    file = drafted.file
-    for step in steps:
-        file = step(file)
-    if steps:
+    file = drafted.file.undone() if take_back else drafted.file
+    for kind in kinds:
+        file = accept(file, undecided_of_kind(file, kind))
+    file = accept(file, taken) if taken else file
+    file = reject(file, rejected) if rejected else file
+    for entry_id, value in changed:
+        file = change(file, entry_id, value, opened.schema)
+    if is_told:
         file.write()
     drafted = read_draft(opened)
     print_json(draft_document(drafted)) if options.as_json else _print_entries(drafted)

@@ -12,7 +12,7 @@ import click
 
 from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
 from understudy.cli.progress import situation_of, working
-from understudy.cli.show import Screen, bar, heading, indented, print_json, screen
+from understudy.cli.show import bar, heading, indented, print_json, screen
 from understudy.cli.tables import print_table
 from understudy.cli.utterances import store_option
 from understudy.errors import InputError
@@ -249,7 +249,7 @@ def _show_bounds(
     """Some bounds as a table, with the one chosen, and all of them as a picture where one is wanted."""
     from understudy.bench.report.bound import bound_page, bound_svg
 
-    out = _stderr()
+    out = screen(stderr=True)
     out.print(heading(f"What a bound on {drawn.metric} would do (the one chosen is marked)"))
     rows = (
         (
@@ -272,10 +272,6 @@ def _show_bounds(
 def _spaced(size: int, most: int) -> list[int]:
     """At most `most` indices, evenly spaced from the first to the last."""
     return sorted({round(step * (size - 1) / max(most - 1, 1)) for step in range(most)})
-
-
-def _stderr() -> Screen:
-    return Screen(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def _encoder(context: MetricContext, vectors: bool) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, wraps
@@ -46,6 +47,7 @@ __all__ = [
     "rule_option",
     "seed_option",
     "shared",
+    "slug",
     "story_argument",
     "text_column",
     "with_rules",
@@ -239,6 +241,11 @@ def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
     if more := len(unsupported[MAX_KEYS:]):
         click.echo(f"--lore: so are {more:,} more.", err=True)
     return entries
+
+
+def slug(text: str) -> str:
+    """A text as part of the name of a file or a model."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")
 
 
 def listed(values: Sequence[str]) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,22 +92,26 @@ def quotations(
     corrections = read_corrections(path)
     if model is not None:
         corrections = _ask(corrections, story or read_showing(what), model)
-    is_told = bool(take_back or decided or unspoken or merged or divided or options.as_json or model)
-    if not is_told and sys.stdin is not None and sys.stdin.isatty():
+    is_told = bool(take_back or decided or unspoken or merged or divided)
+    is_asked = is_told or options.as_json or model is not None
+    if not is_asked and sys.stdin is not None and sys.stdin.isatty():
         decide_speakers(corrections, bound)
         return
-    steps: list[Callable[[Corrections], Corrections]] = [undo] if take_back else []
-    steps += [partial(set_speaker, name=number, speaker=name) for number, name in decided]
-    steps += [partial(set_not_speech, name=number) for number in unspoken]
+    people: dict[str, str] = {}
     unlisted = _not_listed(corrections, [name for _, name in decided])
     if unlisted or merged or divided:
         people = _owners(story or (Story.open(Path(what)) if is_story else read_showing(what)))
         _note_new_people(unlisted, people)
-        steps += [partial(merge_people, who=_known(who, people), into=_known(into, people)) for who, into in merged]
-        steps += [partial(split_people, who=_known(who, people), alias=alias) for who, alias in divided]
-    for step in steps:
-        corrections = step(corrections)
-    if steps:
+    corrections = undo(corrections) if take_back else corrections
+    for number, name in decided:
+        corrections = set_speaker(corrections, number, name)
+    for number in unspoken:
+        corrections = set_not_speech(corrections, number)
+    for who, into in merged:
+        corrections = merge_people(corrections, _known(who, people), _known(into, people))
+    for who, alias in divided:
+        corrections = split_people(corrections, _known(who, people), alias)
+    if is_told:
         write_corrections(corrections)
     if (merged or divided) and not is_story:
         _listed_anew(what, bound)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from itertools import islice
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import FILE, PATH, Options, check_output, lore_in, named_columns, shared
+from understudy.cli.options import FILE, PATH, Options, check_output, lore_in, named_columns, shared, slug
 from understudy.cli.progress import find_while_reading, found_document, found_sentence, read_showing, watching
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
 from understudy.cli.tables import print_table
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 STOPPED = 130
 MAIN_CAST = 8
 MOST_PARTS = 8  # named in the report
@@ -78,7 +76,7 @@ def read(
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
-    into = options.output or Path(_file_name(title))
+    into = options.output or Path(f"{slug(title) or 'story'}.story")
     check_output(into, [*sources, cast_file, *lore, *texts], options.force)
     entries = lore_in(lore)
     try:
@@ -140,10 +138,6 @@ def _encode(story: Story, into: Path) -> None:
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} is written, its other lines will be encoded when needed.", err=True)
         raise click.exceptions.Exit(STOPPED) from None
-
-
-def _file_name(title: str) -> str:
-    return f"{NOT_IN_NAMES.sub('-', title).strip('-.') or 'story'}.story"
 
 
 def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import re
 import socket
 import sys
 import threading
@@ -30,6 +29,7 @@ from understudy.cli.options import (
     load_reply_agent,
     option_group,
     shared,
+    slug,
     with_rules,
 )
 from understudy.cli.progress import read_with_people
@@ -52,7 +52,6 @@ __all__ = ["Serving", "ending_with_its_threads", "port_option", "serve", "servin
 PORT = 8321
 KEY, READER_KEY = "UNDERSTUDY_API_KEY", "UNDERSTUDY_READER_KEY"
 OTHER_AGENTS = ("llm", "local", "encoder")  # offered beside the default, where they are set up
-NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +334,11 @@ def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, St
     paths: dict[str, Path] = {}
     for what in dict.fromkeys(stories):
         story = read_with_people(what, annotated)
-        name = what if what in EMBEDDED else _slug(Path(what).absolute().stem) or _slug(story.title) or "story"
+        name = (
+            what
+            if what in EMBEDDED
+            else slug(Path(what).absolute().stem).lower() or slug(story.title).lower() or "story"
+        )
         number, free = 2, name
         while free in opened:
             free, number = f"{name}-{number}", number + 1
@@ -343,7 +346,3 @@ def _open_stories(stories: Sequence[str], annotated: bool) -> tuple[dict[str, St
         if what not in EMBEDDED:
             paths[free] = Path(what).absolute()
     return opened, paths
-
-
-def _slug(text: str) -> str:
-    return NOT_IN_NAMES.sub("-", text).strip("-.").lower()

@@ -60,8 +60,8 @@ class Screen(Console):
         raise  # the error being handled: the command group exits quietly on it
 
 
-def screen() -> Screen:
-    return Screen(markup=False, highlight=False, emoji=False)
+def screen(stderr: bool = False) -> Screen:
+    return Screen(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def clean(text: str) -> str:

@@ -165,8 +165,7 @@ def link_to(address: str, token: str) -> str:
 
 
 @study.command(short_help="Show how far a study is.")
-@at_study("path")
-@at_study("store name")
+@at_study("path store name")
 @shared("json")
 def status(options: Options, place: StudyPlace) -> None:
     """Show how far a study is: answers, pace, people and comments; never who wrote what.

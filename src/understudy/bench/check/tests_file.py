@@ -32,7 +32,7 @@ from understudy.metrics.registry import METRICS
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.names import character_at, shown_names
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.toml_tables import load_toml, quoted
+from understudy.story.storyfile.toml_tables import load_toml, quoted, table_lines
 from understudy.text import did_you_mean
 
 __all__ = ["CheckTest", "TestsFile", "read_tests"]
@@ -228,9 +228,7 @@ def _filled(template: str, who: str | None, at: str | None, facing: str | None) 
 
 def _starts(text: str, head: str, count: int) -> list[int]:
     """The lines at which the tables of a name start."""
-    lines = [
-        number for number, line in enumerate(text.split("\n"), 1) if line.partition("#")[0].strip() == f"[[{head}]]"
-    ]
+    lines = table_lines(text).get(head, [])
     return lines if len(lines) == count else [1] * count
 
 
