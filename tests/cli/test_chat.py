@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from understudy.cli.conversation import Conversation
+from understudy.agents.conversation import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.formats import read
 from understudy.formats.cards import read_lore
