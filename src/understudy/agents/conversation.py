@@ -33,10 +33,7 @@ from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
 
-__all__ = [
-    "AnsweredMessage", "Conversation", "Greeting", "Said", "message_last", "other_speaker", "perspective",
-    "stream_in_thread", "write_reply",
-]  # fmt: skip
+__all__ = ["Conversation", "Said", "message_last", "other_speaker", "perspective", "write_reply"]
 
 STOP_TIMEOUT_S = 5.0  # how long a cancelled agent is waited for
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
-from understudy.agents.prompting import BUDGET, STYLES, Prompt, build_prompt
+from understudy.agents.prompt import BUDGET, STYLES, Prompt, build_prompt
 from understudy.cli.options import (
     annotated_option,
     at_option,

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from understudy.agents.prompting import introductions
-from understudy.agents.prompting.introductions import OPENING, STATEMENTS
+from understudy.agents.dialogue_context import OPENING, STATEMENTS, introductions
 from understudy.people.clauses import Clause, either, filled, pattern, table
 
 __all__ = [

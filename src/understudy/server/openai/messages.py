@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.agents.prompting import first_person, introduced_name
+from understudy.agents.dialogue_context import first_person, introduced_name
 from understudy.server.openai.copies import Copies, without_card_scene
 from understudy.text import fold
 

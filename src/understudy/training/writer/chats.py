@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from understudy.agents.prompting import PastExchange, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PromptContents
 from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.writer.grounding import WORD, content
 from understudy.training.writer.tables import asked_patterns, random_name, table

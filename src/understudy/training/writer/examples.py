@@ -7,9 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from understudy.agents.prompting import PromptContents, estimate_tokens, render_compact
-from understudy.agents.prompting.build import trim
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt import estimate_tokens, render_compact, trim
+from understudy.agents.prompt_contents import ChatTurn, PromptContents
 from understudy.language.encoding import Floats, SentenceEncoder, shipped_model
 from understudy.training.writer.chats import TrainingExample, asked_examples, chat_examples
 from understudy.training.writer.corpora import (

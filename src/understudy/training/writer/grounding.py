@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from understudy.agents.passages import terms
-from understudy.agents.prompting import PromptContents
+from understudy.agents.prompt_contents import PromptContents
+from understudy.agents.word_tokens import terms
 from understudy.text import sentences
 from understudy.training.writer.tables import names
 

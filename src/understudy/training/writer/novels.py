@@ -13,8 +13,7 @@ from random import Random
 
 import numpy as np
 
-from understudy.agents.prompting import PastExchange, PastLine, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PastLine, PromptContents
 from understudy.language.encoding import Floats
 from understudy.text import sentences
 from understudy.training.writer.chats import TrainingExample

@@ -21,8 +21,7 @@ from importlib.resources import files
 from random import Random
 from typing import TypeVar
 
-from understudy.agents.prompting import PastExchange, PastLine, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PastLine, PromptContents
 from understudy.text import sentences
 from understudy.training.writer.chats import TrainingExample, near_misses
 from understudy.training.writer.grounding import bearing, content, support

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
-from understudy.agents.prompting import PromptContents
+from understudy.agents.prompt_contents import PromptContents
 from understudy.story.types import Moment, Relation
 from understudy.story.wording import tie_sentence
 from understudy.training.dialogues import ProfiledDialogue
