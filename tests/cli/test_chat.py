@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run
-from understudy.cli.conversation import Conversation
+from understudy.agents.conversation import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.formats import read
 from understudy.formats.cards.lore_files import read_lore

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cliruns import Run
+from understudy.agents.conversation import Conversation
 from understudy.cli.chat import ChatPrompt, print_why
-from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
 from understudy.errors import BackendError
 from understudy.formats import read

@@ -20,8 +20,8 @@ from understudy.errors import InputError
 if TYPE_CHECKING:
     from understudy.bench.report.bound import BoundPlot, Figure
     from understudy.judging import Curve, Rule
+    from understudy.judging.filtering import Outcome
     from understudy.judging.rules import Point
-    from understudy.judging.run import Outcome
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
 
@@ -92,8 +92,8 @@ def filter_(
             --precision 0.9 --labelled labelled.jsonl --store lines.db
     """
     from understudy.judging import Rule
-    from understudy.judging.guard_rules import GUARD_RULES, require_known_metric, rule_metric
-    from understudy.judging.run import FilterJob, filter_lines
+    from understudy.judging.filtering import FilterJob, filter_lines, rule_metric
+    from understudy.judging.rules import GUARD_RULES, require_known_metric
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
     from understudy.metrics.scoring.engine import line_metrics

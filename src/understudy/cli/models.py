@@ -9,8 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
-from understudy.agents.prompting import BUDGET, STYLES, Prompt, build_prompt
-from understudy.cli.options import Options, json_option, shared
+from understudy.agents.prompt import BUDGET, STYLES, Prompt, build_prompt
+from understudy.cli.options import (
+    Options,
+    json_option,
+    shared,
+)
 from understudy.cli.progress import downloading, situation_of, working
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
 from understudy.cli.tables import print_table

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.lstm import decode, encode, entries_of, padded, start_of
-from understudy.agents.lstm_agent import LONGEST, LSTMAgent
+from understudy.agents.lstm import LONGEST, LSTMAgent, decode, encode, entries_of, padded, start_of
 from understudy.agents.word_tokens import END, START, UNKNOWN, TokenVocabulary
 from understudy.training.dialogues import CONDITIONS, Profile, ProfiledDialogue
 

@@ -25,8 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.lstm import initial_parameters, parameter_shapes
-from understudy.agents.lstm_agent import GenerativeMemory, LSTMAgent, Seq2Seq, rarity_weights
+from understudy.agents.lstm import (
+    GenerativeMemory,
+    LSTMAgent,
+    Seq2Seq,
+    initial_parameters,
+    parameter_shapes,
+    rarity_weights,
+)
 from understudy.agents.word_tokens import SPECIAL, TokenVocabulary
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor

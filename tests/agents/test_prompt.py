@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,30 +13,18 @@ from hypothesis import strategies as st
 
 from people import situation, tie
 from reaching import reachable
+from understudy.agents.dialogue_context import first_person, introduced_name, introductions
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
-from understudy.agents.prompting import (
-    GIVES_WAY,
-    STYLES,
-    PastExchange,
-    PastLine,
-    Prompt,
-    PromptContents,
-    Recalled,
-    build_prompt,
-    first_person,
-    introduced_name,
-    introductions,
-    render_compact,
-)
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt import GIVES_WAY, STYLES, Prompt, build_prompt, render_compact
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PastLine, PromptContents, Recalled
 from understudy.agents.recall import Recall
 from understudy.errors import InputError, StoryError
 from understudy.formats import read
-from understudy.story.dialogue import USER_NAME, Turn, situation_at
-from understudy.story.persona import FoundSentence, Other, Told
+from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.story.persona import FoundSentence, Other, Persona, Told
 from understudy.story.storyfile import Story
-from understudy.story.types import Finding, Moment
+from understudy.story.types import Finding, LoreEntry, Moment
 
 styles = pytest.mark.parametrize("style", STYLES)
 
@@ -557,3 +546,26 @@ def test_what_is_not_known_is_told_by_kind_only() -> None:
     prompt = build_prompt(given_situation, [Turn("Aurel Benedek", "What will become of us?")])
     assert "You know nothing of what happens after this moment" in prompt.messages[0].content
     assert "Danilo" not in text_of(prompt), "she knows him by another name"
+
+
+# What the turns bring up of a lorebook stands in the prompt.
+
+
+GATE = LoreEntry("The gate is {{user}}'s work.", ("gate",))
+SITUATION = Situation(Persona("Mira", profile=("Mira is a pilot.",), lore=(GATE,)), faced=Other("Tom"))
+
+
+def prompt(message: str, style: str = "instructions", lore: Sequence[str] | None = None) -> str:
+    built = build_prompt(SITUATION, [Turn("Tom", message)], style=style, lore=lore)
+    return "\n".join(item.content for item in built.messages)
+
+
+def test_a_key_brings_its_entry_up_and_names_are_filled_in() -> None:
+    for style in ("instructions", "compact"):
+        assert "The gate is Tom's work." in prompt("Is the gate open?", style)
+        assert "The gate is" not in prompt("Is there fog?", style)
+
+
+def test_whoever_gives_lore_gives_all_of_it() -> None:
+    assert "The gate is" not in prompt("Is the gate open?", lore=())
+    assert "Fog kills." in prompt("Is the gate open?", lore=("Fog kills.",))

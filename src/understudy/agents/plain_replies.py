@@ -1,24 +1,104 @@
-"""Answering from profile and ties, in the first person: for a character that has no earlier line to draw on.
+"""Replies of a character that has no earlier line for them: from the bank, lines that anybody could say in three
+registers, or from its profile and ties.
 
-    score(s) = cos(message, s) + 0.3 [s is what the character feels about somebody the message is about]
+    register = 'rough'  where rough words outweigh formal ones in what the character says and is told to be
+               'formal' where it is the other way round
+               'plain'  where neither stands out
 
-over words that carry meaning. A message is about those it names, and about the one faced where it speaks of
-its speaker ('Do you trust me?'). Where nothing fits, the profile is told in its order, and never the same twice.
+A word counts once for each line it stands in; one in `MARKED` lines is enough to leave 'plain'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
-from understudy.agents.dialogue_context import content
+from understudy.agents.dialogue_context import content, ties_to_faced
 from understudy.language.lexical import TfIdf
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
-from understudy.story.types import Relation
 from understudy.story.wording import plain_lines, speaker_words, tie_sentence
 from understudy.text import words
 
-__all__ = ["from_profile", "plainly", "ties_to_faced"]
+__all__ = [
+    "REGISTERS", "bank_lines", "fallbacks", "from_profile", "lines_for", "plainly", "register_of", "stock_lines",
+]  # fmt: skip
+
+REGISTERS = ("plain", "formal", "rough")
+MARKED = 0.08
+
+ROUGH = re.compile(
+    r"\b(?:ain't|gonna|gotta|wanna|dunno|yeah|yep|nah|nope|hey|damn\w*|hell|crap|shit\w*|fuck\w*|ass|bastards?|bloody|"
+    r"stupid|idiots?|dude|guys?|kid|shut up|screw|y'all|'em|mate|lousy|cops?|bucks?|booze|rough|gruff|blunt|crude|rude|"
+    r"foul-mouthed|thug|smuggler|sailor|thief|soldier)\b",
+    re.IGNORECASE,
+)
+FORMAL = re.compile(
+    r"\b(?:shall|indeed|pray|madam|sir|lord|lady|ladies|majesty|highness|grace|excellency|perhaps|certainly|regret|"
+    r"permit|allow me|beg|pardon|obliged|honou?red?|humbly|esteemed|gentlemen|gentleman|whom|upon|thus|nevertheless|"
+    r"moreover|cannot|ought|thou|thee|thy|hath|doth|prior|abbot|bishop|judge|professor|butler|prince|princess|duke|"
+    r"duchess|king|queen|noble|polite|formal|courteous|dignified|scholarly|reserved)\b",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _bank() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(files("understudy").joinpath("agents", "bank.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def bank_lines(register: str) -> tuple[str, ...]:
+    """All lines of a register, in the bank's order."""
+    return tuple(line for lines in _bank()[register].values() for line in lines)
+
+
+def lines_for(purpose: str, register: str, language: str = "en") -> tuple[str, ...]:
+    """The lines of one purpose ('greeting', 'thanks', 'leaving', ...), in a register or in another language."""
+    return tuple(_bank()[register if language == "en" else language].get(purpose, ()))
+
+
+def fallbacks(purpose: str, register: str, language: str = "en") -> tuple[str, ...]:
+    """Lines for want of an answer: 'evasions' of a question, 'small_talk', 'remarks' where nothing was asked."""
+    return tuple(_bank()[purpose][register if language == "en" else language])
+
+
+@cache
+def stock_lines() -> frozenset[str]:
+    """Every line of the bank, of any purpose, register and language."""
+
+    def texts(value: object) -> Iterator[str]:
+        if isinstance(value, dict):
+            for inner in value.values():
+                yield from texts(inner)
+        elif isinstance(value, list):
+            yield from map(str, value)
+
+    return frozenset(texts(_bank()))
+
+
+def register_of(lines: Iterable[str]) -> str:
+    """How somebody talks who says, or is described by, these lines."""
+    count = rough = formal = 0
+    for line in lines:
+        count += 1
+        rough += ROUGH.search(line) is not None
+        formal += FORMAL.search(line) is not None
+    if max(rough, formal) <= MARKED * count or rough == formal:
+        return "plain"
+    return "rough" if rough > formal else "formal"
+
+
+# Answering from profile and ties, in the first person: for a character that has no earlier line to draw on.
+#
+#     score(s) = cos(message, s) + 0.3 [s is what the character feels about somebody the message is about]
+#
+# over words that carry meaning. A message is about those it names, and about the one faced where it speaks of
+# its speaker ('Do you trust me?'). Where nothing fits, the profile is told in its order, and never the same twice.
+
 
 SHOWN = 5
 ABOUT = 0.3
@@ -69,15 +149,6 @@ def plainly(situation: Situation, said: Sequence[str]) -> Reply:
     everything = (*(sentence.text for sentence in _sentences(situation)), *lines)
     text = next((line for line in lines if line not in said), everything[len(said) % len(everything)])
     return Reply(text, (Candidate(text, None),), (Evidence("profile", NOTHING),))
-
-
-def ties_to_faced(situation: Situation) -> tuple[Relation, ...]:
-    """The persona's ties to the one faced, however the situation was made."""
-    faced = situation.faced
-    if faced is None:
-        return ()
-    own = (tie for tie in situation.persona.relations if tie.to == faced.name)
-    return tuple(dict.fromkeys((*faced.relations, *own)))
 
 
 def _sentences(situation: Situation) -> list[Sentence]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from understudy.agents.prompting.contents import (
+from understudy.agents.prompt_contents import (
     PastExchange,
     PastLine,
     PromptContents,

@@ -24,19 +24,9 @@ if TYPE_CHECKING:
     from torch import Tensor, device
 
 __all__ = [
-    "CONSISTENCY",
-    "CROSS",
-    "DECODERS",
-    "ENCODER",
-    "HEAD",
-    "RESPONSE",
-    "AttentionMemory",
-    "BertOverBert",
-    "PaddedBatch",
-    "cross_attention_tensors",
-    "head_tensors",
-    "padded",
-]
+    "CONSISTENCY", "DECODERS", "ENCODER", "HEAD", "RESPONSE", "AttentionMemory", "BertOverBert", "PaddedBatch",
+    "cross_attention_tensors", "head_tensors", "padded",
+]  # fmt: skip
 
 ENCODER, RESPONSE, CONSISTENCY = "encoder", "response", "consistency"
 DECODERS = (RESPONSE, CONSISTENCY)

@@ -1,4 +1,12 @@
-"""From a situation to a prompt: contents, style, budget."""
+"""What a language model is given: a situation and the conversation so far as chat messages.
+
+    compact        the form that the shipped writer was trained on, about 400 tokens
+    instructions   for models that follow instructions: the same sections with directions, in the second person
+
+What does not change in a chat stands first, so that a cached prefix holds; what bears on one message comes last. Where
+a prompt is longer than its budget, sections give way in the order of `GIVES_WAY`, the oldest turns first; the
+character's name and the message always stay.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +15,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from understudy.agents.prompting.circumstances import with_circumstances
-from understudy.agents.prompting.contents import PromptContents, PromptMessage, Recalled, contents_of
-from understudy.agents.prompting.instructions import instructions_contents, render_instructions
-from understudy.agents.prompting.introductions import first_person
+from understudy.agents.dialogue_context import first_person
+from understudy.agents.prompt_contents import PromptContents, PromptMessage, Recalled, contents_of, with_circumstances
+from understudy.agents.prompt_instructions import instructions_contents, render_instructions
 from understudy.errors import InputError
 from understudy.formats.cards.lorebook import lore_for
 from understudy.story.dialogue import ChatMessage, Situation, Turn
 from understudy.story.wording import speaker_words
 from understudy.text import words
 
-__all__ = [
-    "BUDGET",
-    "GIVES_WAY",
-    "STYLES",
-    "Prompt",
-    "Section",
-    "build_prompt",
-    "estimate_tokens",
-    "message_tokens",
-    "render_compact",
-    "trim",
-]
+__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "estimate_tokens", "render_compact", "trim"]
 
 # The form that the shipped writer was trained on: changing a character of it makes the writer worse.
 #
@@ -211,6 +207,8 @@ def _brought_up(
 ) -> tuple[str, ...]:
     """What the turns bring up of the persona's lorebooks, in a part of the prompt's budget."""
     persona = situation.persona
+    if not persona.lore:
+        return ()
     return lore_for(
         persona.lore, history, count,
         char=persona.name, user=situation.faced.name if situation.faced else "", language=persona.language,
