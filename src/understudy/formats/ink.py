@@ -46,7 +46,6 @@ GLUE = "<>"
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     title = TITLE_TAG.search(source.head()[:2000].decode("utf-8", "replace"))
     yield Opening(title=title[1].strip() if title else None)
     yield from _InkParser(source).events()
@@ -131,11 +130,8 @@ class _InkParser:
         while (condition := CONDITION.match(bare)) is not None:
             bare = bare[condition.end() :]
         match = OFFERED.fullmatch(bare)
-        if match is None:
-            yield from self._content(number, bare, line, "a choice without words")
-            return
-        offered = self._words(match["before"] + match["offered"])
-        printed = match["before"] + match["after"]
+        offered = self._words(match["before"] + match["offered"]) if match else ""
+        printed = match["before"] + match["after"] if match else bare
         if not offered:
             yield from self._content(number, printed, line, "a choice without words")
             return

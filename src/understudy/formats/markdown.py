@@ -66,7 +66,6 @@ LONGEST_TEXT = 40_000
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     survey = survey_of(source)
     language = survey.front.get("language", survey.front.get("lang"))
     title = survey.front.get("title") or (survey.outline.title and without_escapes(survey.outline.title))

@@ -359,7 +359,6 @@ Block = list[tuple[int, str]]
 
 
 def webvtt_events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     match = LANGUAGE.search(source.head()[:2000])
     language = match[1].decode().lower() if match else None
     yield from subtitle_events(source, _cues, language if language in LANGUAGES else None)

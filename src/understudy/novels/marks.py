@@ -11,6 +11,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from understudy.novels.lexicon import WORD
 from understudy.novels.prose import Quotation, Span
@@ -138,15 +139,11 @@ def _is_blank(text: str, start: int, end: int) -> bool:
     return start >= end or text[start:end].isspace()
 
 
-_PATTERNS: dict[frozenset[str], re.Pattern[str]] = {}
-
-
+@cache
 def _pattern(convention: Convention) -> re.Pattern[str]:
-    if convention.families not in _PATTERNS:
-        closers = convention.closers
-        marks = "".join(sorted({*closers, *"".join(closers.values())}))
-        _PATTERNS[convention.families] = re.compile(f"[{re.escape(marks)}]" if marks else r"(?!)")
-    return _PATTERNS[convention.families]
+    closers = convention.closers
+    marks = "".join(sorted({*closers, *"".join(closers.values())}))
+    return re.compile(f"[{re.escape(marks)}]" if marks else r"(?!)")
 
 
 def _closes_only(text: str, position: int, paragraph: Span, mark: str, closers: dict[str, str]) -> bool:
