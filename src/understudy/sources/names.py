@@ -346,8 +346,8 @@ class CastList:
         indexes_by_name = _indexes_by_name(cast, groups)
         for label, (source, line) in self._first_speeches.items():
             if len(indexes_by_name.get(fold(label), ())) != 1:
-                people = " or ".join(cast[index].name for index in sorted(indexes_by_name.get(fold(label), ())))
-                raise source.error(f"'{label}' may be {people or 'anybody'}: label the line with the full name", line)
+                choices = " or ".join(cast[index].name for index in sorted(indexes_by_name.get(fold(label), ())))
+                raise source.error(f"'{label}' may be {choices or 'anybody'}: label the line with the full name", line)
         return ResolvedCast(
             cast,
             groups,
