@@ -162,13 +162,13 @@ def _single(text: str, paragraph: Span, positions: Sequence[int]) -> list[Marked
     better one comes before the next opening."""
     kinds = [_single_kind(text, paragraph, position) for position in positions]
     better = [False] * len(kinds)  # a strong closing mark comes before the next opening one
-    found = False
+    is_strong_ahead = False
     for index in range(len(kinds) - 1, -1, -1):
-        better[index] = found
+        better[index] = is_strong_ahead
         if kinds[index] == "strong":
-            found = True
+            is_strong_ahead = True
         elif kinds[index] == "open":
-            found = False
+            is_strong_ahead = False
     parts: list[Marked] = []
     opened: int | None = None
     for position, kind, waits in zip(positions, kinds, better):
