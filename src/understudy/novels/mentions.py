@@ -102,7 +102,7 @@ class ProseWords:
         return range(int(first), int(last))
 
 
-# Mentions.
+# Whom of a cast the words stand for.
 
 NOBODY = -1
 SUBJECTS = frozenset(("he", "she"))
