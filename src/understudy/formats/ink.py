@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
-from understudy.sources.directions import BRACKETED, comings_and_goings
+from understudy.formats.transcript.labels import TranscriptStatistics, speaker_label
+from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
@@ -161,10 +161,9 @@ class _InkParser:
 
     def _event(self, number: int, words: str, tags: str, units: int) -> Speech | Description:
         at = self.source.at(number)
-        label = read_label(words)
-        if label is not None and looks_like_label(label.name) and label.text:
-            notes = BRACKETED.findall(label.head)
-            return Speech(at, self.statistics.speakers(label.name), " ".join([*notes, label.text]), units)
+        label = speaker_label(words)
+        if label is not None and label.text:
+            return Speech(at, self.statistics.speakers(label.name), label.said, units)
         if speaker := SPEAKER_TAG.search(tags):
             return Speech(at, self.statistics.speakers(speaker[1].strip()), words, units)
         return Description(at, words, comings_and_goings(words), units)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.formats.transcript.headings import is_boilerplate
-from understudy.formats.transcript.labels import Label, TranscriptStatistics, looks_like_label, read_label
+from understudy.formats.transcript.labels import Label, TranscriptStatistics, speaker_label
 from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import RecordLocation, json_lines, read_records_at
@@ -64,9 +64,8 @@ class ShowScene(NamedTuple):
     def turns(self) -> Iterator[tuple[str, str, Label | None]]:
         """(speaker, line, label) of the lines that are not blank; of a description there is no label."""
         for speaker, text in self.lines:
-            label = None if speaker == BACKGROUND else read_label(text)
             if text.strip():  # the set's own splitting takes '[Time: 3' for a name
-                yield speaker, text, label if label is not None and looks_like_label(label.name) else None
+                yield speaker, text, None if speaker == BACKGROUND else speaker_label(text)
 
 
 def folder_of(data: Path) -> Path:
