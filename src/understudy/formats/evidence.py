@@ -18,7 +18,6 @@ from understudy.formats.transcript.headings import is_cut, is_scene_mark
 from understudy.formats.transcript.labels import speaker_label
 from understudy.sources.columns import Columns, TableSample, table_sample
 from understudy.sources.containers import leading_names
-from understudy.sources.source import HEAD_BYTES
 
 __all__ = ["EPISODE", "TIMES", "FileEvidence", "measure"]
 
@@ -44,10 +43,6 @@ class FileEvidence:
     head: bytes
     path: Path
     _labels: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        return len(self.head) < HEAD_BYTES
 
     @property
     def is_wide(self) -> bool:

@@ -70,7 +70,6 @@ class Lexicon:
     articles: frozenset[str]
     vocative_words: frozenset[str]
     possessions: frozenset[str]
-    kin_words: frozenset[str]
     pronouns: Mapping[str, str]
     """The gender that each shows."""
     openers: frozenset[str]
@@ -156,7 +155,6 @@ def _lexicon(language: str) -> Lexicon:
         articles=_words(context["article"]),
         vocative_words=_words(context["vocative"]),
         possessions=_words(context["possession"]),
-        kin_words=_words(context["kin_of"]),
         pronouns={word: gender for gender, words in table["pronouns"].items() for word in words.split()},
         openers=_words(common["openers"]),
         never_people=_words(common["never_people"]),

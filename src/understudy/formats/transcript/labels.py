@@ -33,7 +33,6 @@ __all__ = [
     "TextLine",
     "TranscriptStatistics",
     "collect_statistics",
-    "looks_like_label",
     "read_label",
     "speaker_label",
 ]
