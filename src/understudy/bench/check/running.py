@@ -24,10 +24,9 @@ from understudy.judging import StoryMetrics, judge
 from understudy.language.backends import Backend
 from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson
-from understudy.metrics.utterances import APPROVED
+from understudy.metrics.utterances.record import APPROVED
 from understudy.metrics.voice import voice
-from understudy.progress import Progress, ignore_progress
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation, Progress, ignore_progress
 from understudy.story.dialogue import ChatMessage, Sampling, Score, Usage
 from understudy.story.storyfile import Story
 from understudy.text import guess_language, words
