@@ -174,38 +174,37 @@ def _draw(name: str, count: int, size: int, number: int) -> Ints:
 
 def psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:
     """The metric for a persona, from equal draws; `speakers` may be shared by several."""
-    return _psprob("psprob", samples, name, speakers, Speakers.drawn)
+    return PSProb("psprob", samples, name, speakers, Speakers.drawn)
 
 
 def weighted_psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:
     """The same from all lines, for which personas weigh alike."""
-    return _psprob("psprob-weighted", samples, name, speakers, Speakers.weighted)
-
-
-def _psprob(
-    metric: str, samples: Samples, name: str, speakers: Speakers | None, learn: Callable[[Samples, str], Speakers]
-) -> LineMetric:
-    if not samples.count(name):
-        return PSProb(metric, samples, name, None, f"no sample lines of {name}")
-    if len(samples.names) < 2:
-        return PSProb(metric, samples, name, None, f"nobody but {name} has sample lines: there is no one to tell apart")
-    classifier = speakers or learn(samples, name)
-    missing = "" if name in classifier else f"{name} is not among those told apart"
-    return PSProb(metric, samples, name, classifier, missing)
+    return PSProb("psprob-weighted", samples, name, speakers, Speakers.weighted)
 
 
 class PSProb(LineMetric):
-    def __init__(self, metric: str, samples: Samples, persona: str, speakers: Speakers | None, missing: str) -> None:
+    def __init__(
+        self,
+        metric: str,
+        samples: Samples,
+        persona: str,
+        speakers: Speakers | None,
+        learn: Callable[[Samples, str], Speakers],
+    ) -> None:
+        missing = "" if samples.count(persona) else f"no sample lines of {persona}"
+        if not missing and len(samples.names) < 2:
+            missing = f"nobody but {persona} has sample lines: there is no one to tell apart"
         super().__init__(metric, samples, missing)
         self.persona = persona
-        self._speakers = speakers
+        if not missing:
+            self._speakers = speakers or learn(samples, persona)
+            if persona not in self._speakers:
+                self.missing = f"{persona} is not among those told apart"
 
     def measured(self, lines: Lines) -> Reals:
-        assert self._speakers is not None
         return self._speakers.probabilities(lines)[:, self._speakers.names.index(self.persona)]
 
     def why(self, lines: Lines, index: int) -> str:
-        assert self._speakers is not None
         telling = self._speakers.telling(self.persona, lines, index)
         if not telling:
             return f"none of its words is in the lines that {len(self._speakers.names)} personas are told apart by"
