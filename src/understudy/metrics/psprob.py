@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines, SparseRows
 from understudy.language.lexical.logistic import balanced_weights, fit
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.line_metric import LineMetric, Samples
+from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.story.dialogue import Score
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "weighted_psprob",
 ]
 
-TELLING = 3  # words named as reasons
 MOST = 12  # personas that have a class of their own where all lines are used
 ENOUGH_LINES = 10  # that one of them must have
 DRAWN_FROM = 20  # lines that a persona must have to be drawn from, where two have so many
@@ -191,9 +190,7 @@ class PSProb(LineMetric):
         speakers: Speakers | None,
         learn: Callable[[Samples, str], Speakers],
     ) -> None:
-        missing = "" if samples.count(persona) else f"no sample lines of {persona}"
-        if not missing and len(samples.names) < 2:
-            missing = f"nobody but {persona} has sample lines: there is no one to tell apart"
+        missing = samples.lack_of(persona, ALONE)
         super().__init__(metric, samples, missing)
         self.persona = persona
         if not missing:
@@ -205,13 +202,8 @@ class PSProb(LineMetric):
         return self._speakers.probabilities(lines)[:, self._speakers.names.index(self.persona)]
 
     def why(self, lines: Lines, index: int) -> str:
-        telling = self._speakers.telling(self.persona, lines, index)
-        if not telling:
-            return f"none of its words is in the lines that {len(self._speakers.names)} personas are told apart by"
-        speaks_for = [word for word, weight in telling if weight > 0][:TELLING]
-        against = [word for word, weight in telling if weight < 0][:TELLING]
-        parts = [f"{said}: {', '.join(words)}" for said, words in (("for", speaks_for), ("against", against)) if words]
-        return "; ".join(parts)
+        unknown = f"none of its words is in the lines that {len(self._speakers.names)} personas are told apart by"
+        return describe_telling(self._speakers.telling(self.persona, lines, index), unknown)
 
 
 class SetMetric:

@@ -39,7 +39,7 @@ def ptsal_ends(samples: Samples, name: str) -> LineMetric:
 
 class PTSal(LineMetric):
     def __init__(self, metric: str, samples: Samples, persona: str, least: int = 1, ends: bool = False) -> None:
-        super().__init__(metric, samples, _missing(samples, persona))
+        super().__init__(metric, samples, samples.lack_of(persona, "no term is rarer than another"))
         self.persona, self._ends = persona, ends
         if self.missing:
             return
@@ -68,12 +68,6 @@ class PTSal(LineMetric):
             return f"no pair of its words is {self.persona}'s own"
         named = [_describe(lines.corpus, lines.corpus.gram(TERM, term)) for term in best]
         return f"{self.persona}'s own: {', '.join(named)}"
-
-
-def _missing(samples: Samples, persona: str) -> str:
-    if not samples.count(persona):
-        return f"no sample lines of {persona}"
-    return "" if len(samples.names) > 1 else f"nobody but {persona} has sample lines: no term is rarer than another"
 
 
 def _describe(corpus: Corpus, term: tuple[str, ...]) -> str:

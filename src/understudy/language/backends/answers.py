@@ -211,9 +211,8 @@ def _log_probs(logprobs: Any) -> list[float]:
         return []
     values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
     numbers = [float(value) for value in values if _is_log_prob(value)]
-    return (
-        numbers if len(numbers) == len(values) else []
-    )  # one is NaN or missing: without it the others would not match their tokens
+    # where one is NaN or missing, the others would not match their tokens
+    return numbers if len(numbers) == len(values) else []
 
 
 def _is_log_prob(value: Any) -> TypeGuard[float]:

@@ -201,9 +201,8 @@ def load_server(model: Path, adapter: Path | None, context_tokens: int, parallel
     folder = _isolate(params)
     try:
         server = xllamacpp.Server(params)
-        server.handle_completions(
-            {"prompt": "\n", "max_tokens": 1}
-        )  # deleting the server before its loop runs would hang
+        # deleting the server before its loop runs would hang
+        server.handle_completions({"prompt": "\n", "max_tokens": 1})
     except RuntimeError as error:
         what = f"{model}" if adapter is None else f"{model} with the adapter {adapter}"
         raise BackendError(

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.lexical.rows import Reals, SparseRows, segment_sums
-from understudy.metrics.line_metric import LineMetric, Samples
+from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
@@ -44,15 +44,12 @@ HELD = 10.0  # lines that are taken to have any term, as many as fit of the char
 FEW_TERMS = 5
 FIFTHS = 5
 ENOUGH_LINES = 20  # of the character: with fewer, a fifth of them is too small
-LEAST_HEARD = (
-    0.6  # AUC on the lines held back, below which later lines are told from others' little better than by chance
-)
+LEAST_HEARD = 0.6  # AUC on the lines held back; below it later lines are hardly told from those of others
 INSTEAD = "psprob-weighted says who is likelier to have said a line"
 
 Chosen = NDArray[np.bool_]
 
 HEARD_FROM = 5  # sample lines that the trained model needs
-NAMED = 3  # reasons named
 AT_ONCE = 2000  # lines scored at once, so that memory does not grow with their number
 
 
@@ -131,8 +128,8 @@ def voice(samples: Samples, name: str, cast: VoiceCast | None = None) -> LineMet
     if count < enough:
         missing = f"{name} has {count or 'no'} sample lines: a voice is heard from {enough} on"
         missing += f"; {INSTEAD}" if count and not japanese else ""
-    elif not japanese and len(samples.names) < 2:
-        missing = f"nobody but {name} has sample lines: there is no one to tell apart"
+    elif not japanese:
+        missing = samples.lack_of(name, ALONE)
     if japanese:
         return TrainedVoice(samples, name, cast, missing)
     return ContrastVoice(samples, name, missing)
@@ -158,7 +155,7 @@ class TrainedVoice(LineMetric):
         return sigmoid(np.concatenate(parts) @ weights[:-1] + weights[-1])
 
     def why(self, lines: Lines, index: int) -> str:
-        return _describe(
+        return describe_telling(
             self._comparison.telling(self._model.encode([lines.texts[index]]), 0), "its manner of speaking"
         )
 
@@ -178,13 +175,7 @@ class ContrastVoice(LineMetric):
         return self._contrast.values(lines)
 
     def why(self, lines: Lines, index: int) -> str:
-        return _describe(self._contrast.telling(lines, index), "none of its words has been said by anybody")
-
-
-def _describe(telling: list[tuple[str, float]], otherwise: str) -> str:
-    sides = (("for", [what for what, weight in telling if weight > 0]),
-             ("against", [what for what, weight in telling if weight < 0]))  # fmt: skip
-    return "; ".join(f"{side}: {', '.join(some[:NAMED])}" for side, some in sides if some) or otherwise
+        return describe_telling(self._contrast.telling(lines, index), "none of its words has been said by anybody")
 
 
 # A character's own lines do not all score alike: a 'Yes.' sounds like anybody. So a new line is told by its percentile
