@@ -24,7 +24,7 @@ __all__ = ["ptsal", "ptsal_ends"]
 
 TERM = 2  # words
 NAMED = 3  # terms named as reasons
-HEARD_FROM = 5  # lines that a persona must have to count in `ptsal-ends`
+MIN_LINES = 5  # lines that a persona must have to count in `ptsal-ends`
 
 
 def ptsal(samples: Samples, name: str) -> LineMetric:
@@ -34,7 +34,7 @@ def ptsal(samples: Samples, name: str) -> LineMetric:
 
 def ptsal_ends(samples: Samples, name: str) -> LineMetric:
     """The same with a line's beginning and end among its terms, of those who have some lines."""
-    return PTSal("ptsal-ends", samples, name, HEARD_FROM, ends=True)
+    return PTSal("ptsal-ends", samples, name, MIN_LINES, ends=True)
 
 
 class PTSal(LineMetric):
