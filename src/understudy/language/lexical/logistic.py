@@ -13,15 +13,16 @@ diagonal at the start (see `minimize`); that saves most of the passes over the d
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from understudy.language.lexical.rows import Ints, Reals, SparseRows
 
-__all__ = ["balanced_weights", "fit", "fit_binary", "minimize", "sigmoid"]
+__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize", "probability", "sigmoid"]
 
 TOLERANCE = 1e-6
 BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9
@@ -107,16 +108,16 @@ def _with_intercept(rows: SparseRows) -> SparseRows:
     return SparseRows(starts, columns, values, rows.width + 1)
 
 
-def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:
+def fit_binary(features: Reals, labels: Reals, row_weights: Reals, ridge: float = BINARY_PENALTY) -> Reals:
     """A weight for each column, then the intercept, by Newton's method; labels are 1 or 0.
 
-    loss = sum of weight * ln(1 + exp(-y (x . w + b))) / sum of weights + BINARY_PENALTY * |w * std of x|^2
+    loss = sum of weight * ln(1 + exp(-y (x . w + b))) / sum of weights + ridge * |w * std of x|^2
     """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation[deviation == 0] = 1.0
     rows = np.hstack([(features - mean) / deviation, np.ones((len(features), 1))])
     shares = row_weights / row_weights.sum()
-    penalty = np.full(rows.shape[1], 2 * BINARY_PENALTY)
+    penalty = np.full(rows.shape[1], 2 * ridge)
     penalty[-1] = 0.0
     weights = np.zeros(rows.shape[1])
     for _ in range(BINARY_ROUNDS):
@@ -129,6 +130,12 @@ def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:
             break
     unscaled = weights[:-1] / deviation
     return np.append(unscaled, weights[-1] - unscaled @ mean)
+
+
+def probability(weights: Iterable[float], features: Iterable[float], intercept: float) -> float:
+    """Of a single row of few features, the same to the last digit on every machine."""
+    score = intercept + math.fsum(weight * value for weight, value in zip(weights, features, strict=True))
+    return 1 / (1 + math.exp(-score))
 
 
 def sigmoid(values: Reals) -> Reals:
