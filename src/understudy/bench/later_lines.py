@@ -31,7 +31,7 @@ from understudy.language.lexical.rows import Reals
 from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_psprob
 from understudy.metrics.knowing import LaterPassages, PassageIndex, find_anachronisms
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
-from understudy.metrics.voice import ENOUGH_LINES, HEARD_FROM, voice
+from understudy.metrics.voice import ENOUGH_LINES, MIN_TRAINED_LINES, voice
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.persona import Persona, persona_at
 from understudy.story.spoiler_free import scenes_before
@@ -50,7 +50,7 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     """Rows and manifest."""
     at = story.moment(since)
     samples = Samples.of_story(story, at)
-    enough = HEARD_FROM if samples.language == "ja" else ENOUGH_LINES
+    enough = MIN_TRAINED_LINES if samples.language == "ja" else ENOUGH_LINES
     heard = [name for name in samples.names if samples.count(name) >= enough]
     names = sorted(heard, key=samples.count, reverse=True)[:people]
     later = _said_since(story, at, names, samples)
