@@ -26,7 +26,7 @@ from understudy.training.cross_encoder import CrossEncoderSettings
 from understudy.training.encoder import EncoderSettings
 from understudy.training.post_training import PostTrainingSettings
 from understudy.training.pretrained import load_base
-from understudy.training.task import TrainingTask, checkpoint_folder
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("onnx", reason="training needs the extra 'train'")

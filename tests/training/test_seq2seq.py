@@ -20,8 +20,8 @@ from understudy.story.persona import Other, Persona
 from understudy.training import TRAINERS, train
 from understudy.training.chair_examples import ReplyCounts, chairs_of, reply_losses
 from understudy.training.dialogues import CONDITIONS, dialogues_of, questions_of
+from understudy.training.run import TrainingTask, checkpoint_folder
 from understudy.training.seq2seq import Seq2SeqSettings
-from understudy.training.task import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 

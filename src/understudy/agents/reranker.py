@@ -4,7 +4,7 @@
     reply:     the encoder's 20 best, by their scores
 
 The language model is SmolLM2 with a low-rank adapter; it and the head (v, b) were trained to tell what is said next in
-novels and chats from what is said elsewhere in them (`understudy train reranker`). It reads a scene, which the encoder
+novels and chats from what is said elsewhere in them (recipes/reranker). It reads a scene, which the encoder
 does not, and weighs reply against context word by word. It reads English; for other languages the encoder decides.
 
     my-reranker/

@@ -44,10 +44,8 @@ from understudy.cli.show import clean
 from understudy.cli.study import serve_study, study
 from understudy.cli.study_results import agree, correlate, import_study, results, simulate
 from understudy.cli.train import train
-from understudy.cli.train_bob import bob
-from understudy.cli.train_causal import average, causal
+from understudy.cli.train_causal import causal, masked
 from understudy.cli.train_guesser import guesser
-from understudy.cli.train_lstm import generative_memory, glove, seq2seq
 from understudy.cli.utterances import utterances
 from understudy.errors import MissingAnswer, UnderstudyError
 
@@ -124,7 +122,7 @@ def understudy() -> None:
 
 
 draft.add_command(review)
-for trainer in (average, bob, causal, guesser, seq2seq, generative_memory, glove):
+for trainer in (causal, masked, guesser):
     train.add_command(trainer)
 for subcommand in (serve_study, results, agree, simulate, correlate, import_study):
     study.add_command(subcommand)

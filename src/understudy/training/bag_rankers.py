@@ -10,9 +10,9 @@ them. kv-memory trains nothing; what profile-memory held back, it holds back too
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,16 +32,8 @@ from understudy.training.dialogues import (
     training_file,
 )
 from understudy.training.evaluation import ranking_figures
-from understudy.training.loop import Optimization, Progress, fit, select_device
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    write_trained_model,
-)
+from understudy.training.loop import Optimization, Progress
+from understudy.training.run import Run, TrainingTask, check_positive, check_shares
 from understudy.training.word_vectors import BagExamples, Vocabulary, margin_loss, read_embeddings, similarity
 
 if TYPE_CHECKING:
@@ -85,11 +77,11 @@ class BagSettings:
         return Optimization(self.epochs, self.batch, self.rate)
 
 
-def train_starspace(task: TrainingTask[BagSettings], progress: Progress) -> ModelFolder:
+def train_starspace(task: TrainingTask[Path, BagSettings], progress: Progress) -> ModelFolder:
     return _train("starspace", _summed_query, STARSPACE_BALANCE, task, progress)
 
 
-def train_profile_memory(task: TrainingTask[BagSettings], progress: Progress) -> ModelFolder:
+def train_profile_memory(task: TrainingTask[Path, BagSettings], progress: Progress) -> ModelFolder:
     return _train("profile-memory", _attentive_query, MEMORY_BALANCE / task.settings.hops, task, progress)
 
 
@@ -107,12 +99,10 @@ def _attentive_query(message: Tensor, sentences: Tensor, missing: Tensor, balanc
 
 
 def _train(
-    agent: str, query: Query, balance: float, task: TrainingTask[BagSettings], progress: Progress
+    agent: str, query: Query, balance: float, task: TrainingTask[Path, BagSettings], progress: Progress
 ) -> ModelFolder:
     """Train the word vectors, and the balance between message and profile."""
-    check_output(task.out, task.fresh)
-    device = select_device(task.device)
-    begun = time.perf_counter()
+    run = Run(task, progress)
     settings, condition = task.settings, task.condition
     path = training_file(task.data, task.personas, condition)
     split = held_back(dialogues_of(path), settings.held_back, task.seed)
@@ -133,18 +123,16 @@ def _train(
         "settings": {**asdict(settings), "width": width},
         "embeddings": None if task.embeddings is None else sha256_of(task.embeddings),
         "seed": task.seed,
-        "device": device.type,
+        "device": run.device.type,
     }
-    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
-    if task.fresh:
-        checkpoint.clear()
+    run.begin({**plan, "format": FORMAT})
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], _step: int) -> Tensor:
         import torch
 
         message, replies, sentences = examples.sums(batch, parameters["vectors"])
-        missing = torch.from_numpy(examples.profiles[batch] < 0).to(device)
-        numbers = torch.from_numpy(examples.replies[batch]).to(device)
+        missing = torch.from_numpy(examples.profiles[batch] < 0).to(run.device)
+        numbers = torch.from_numpy(examples.replies[batch]).to(run.device)
         return margin_loss(
             query(message, sentences, missing, parameters["balance"], settings.hops),
             replies,
@@ -154,11 +142,11 @@ def _train(
         )
 
     start = {"vectors": vocabulary.rows, "balance": np.array(balance, np.float32)}
-    learnt = fit(start, loss, len(examples), settings.optimization, task.seed, device, checkpoint, progress, task.every)
+    learnt = run.fit(start, loss, len(examples), settings.optimization)
     tensors: Tensors = {**learnt, "words": texts_as_tensor(vocabulary.words)}
     plan["data"] = {**source, "dialogues": len(split.training), "questions": len(questions)}
-    card = {**plan, "figures": ranking_figures(AGENTS[agent](model=ModelFolder(plan, tensors)), split, task.seed)}
-    return write_trained_model(task.out, card, tensors, checkpoint, time.perf_counter() - begun)
+    figures = ranking_figures(AGENTS[agent](model=ModelFolder(plan, tensors)), split, task.seed)
+    return run.write(run.card(data=plan["data"], figures=figures), tensors)
 
 
 def _texts(dialogues: list[ProfiledDialogue]) -> list[str]:
@@ -167,15 +155,14 @@ def _texts(dialogues: list[ProfiledDialogue]) -> list[str]:
     return profiles + [text for dialogue in dialogues for _, text in dialogue.turns]
 
 
-def train_kv_memory(task: TrainingTask[BagSettings], progress: Progress) -> ModelFolder:
+def train_kv_memory(task: TrainingTask[Path, BagSettings], progress: Progress) -> ModelFolder:
     """Take the weights of the model at `task.origin`; personas, condition and settings are that model's."""
     if task.origin is None:
         raise InputError(
             "kv-memory uses the weights of a profile-memory model: train one with 'understudy train profile-memory', "
             "then name it with --from"
         )
-    check_output(task.out, task.fresh)
-    begun = time.perf_counter()
+    run = Run(task, progress, uses_torch=False)
     folder = read_model(task.origin, ProfileMemory.name)
     ProfileMemory(folder)  # raises where the folder is damaged
     personas, condition = str(folder.card.get("trained_on")), str(folder.card.get("condition"))
@@ -190,16 +177,16 @@ def train_kv_memory(task: TrainingTask[BagSettings], progress: Progress) -> Mode
         "memory.heard": texts_as_tensor(message for message, _ in pairs),
         "memory.said": texts_as_tensor(reply for _, reply in pairs),
     }
-    settings = {**folder.card["settings"], "sharpness": KV_SHARPNESS, "gain": KV_GAIN}
     data = {"file": path.name, "sha256": sha256_of(path), "dialogues": len(split.training), "memories": len(pairs)}
-    card = {
+    plan = {
         **folder.card,
         "agent": "kv-memory",
         "data": data,
-        "settings": settings,
+        "settings": {**folder.card["settings"], "sharpness": KV_SHARPNESS, "gain": KV_GAIN},
         "weights_from": {"agent": ProfileMemory.name, "data": folder.card.get("data")},
     }
+    run.begin(plan)
     progress(1, 2, 0.0)
-    card["figures"] = ranking_figures(KeyValueMemory(ModelFolder(card, tensors)), split, seed)
+    figures = ranking_figures(KeyValueMemory(ModelFolder(plan, tensors)), split, seed)
     progress(2, 2, 0.0)
-    return write_trained_model(task.out, card, tensors, None, time.perf_counter() - begun)
+    return run.write(run.card(figures=figures), tensors)

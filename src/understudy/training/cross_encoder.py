@@ -14,7 +14,6 @@ import math
 import os
 import random
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.errors import InputError
 from understudy.language.encoding import shipped_model
 from understudy.language.encoding.encoder import read_encoder_card
-from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.language.model_folder import ModelFolder, write_card
 from understudy.training.bert import PackedSequences
 from understudy.training.corpus import Mixing, Sequences, TokenizedDialogues
 from understudy.training.dialogues import DialogueSplit
@@ -35,19 +34,11 @@ from understudy.training.encoder import EncoderSettings, load_corpus, mean_of, s
 from understudy.training.evaluation import hits_at_1, ranking_figures
 from understudy.training.export import peaks_of, write_cross_encoder
 from understudy.training.hpd_dialogues import ALL_PARTS, parse_given
-from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pair_scoring import HEAD, Towers, folds_of, head_start, paired, scores, unseen
 from understudy.training.post_training import PostTrainingSettings, post_train
 from understudy.training.pretrained import Base, load_base
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    provenance,
-)
+from understudy.training.run import Run, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -102,12 +93,10 @@ class CrossEncoderSettings:
         )
 
 
-def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> ModelFolder:
+def train(task: TrainingTask[Path, CrossEncoderSettings], progress: Progress) -> ModelFolder:
     """Train from `task.base` a cross-encoder that stands beside the encoder `task.origin`, the shipped one if none."""
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
-    base, settings, encoder = load_base(task.base), task.settings, task.origin or shipped_model()
+    run = Run(task, progress)
+    base, settings, encoder = load_base(task.base_folder), task.settings, task.origin or shipped_model()
     read_encoder_card(encoder)  # raises now, not at the end, where the folder cannot be used
     split, corpus, source = load_corpus(task, base, settings.held_back, settings.given)
     plan = {
@@ -118,36 +107,29 @@ def train(task: TrainingTask[CrossEncoderSettings], progress: Progress) -> Model
         "settings": asdict(settings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
-    first = Checkpoint(checkpoint.folder / "post-training", plan)
-    base = post_train(base, corpus, settings.post_training, task.seed, on, first, progress, task.every)
-    corpus.synonyms = synonyms_of(corpus, base, on)
+    run.begin(plan)
+    base = post_train(base, corpus, settings.post_training, run)
+    corpus.synonyms = synonyms_of(corpus, base, run.device)
     parts = unseen(folds_of(corpus))
-    towers = train_towers(corpus, parts, base, settings.towers, task.seed, on, checkpoint, progress, task.every)
+    towers = train_towers(corpus, parts, base, settings.towers, run)
     make = Sequences(replace(base.form, longest={**base.form.longest, "query": settings.longest}))
     start = mean_of(towers)
     size = len(corpus.examples)
     start |= {**head_start(base.shape, task.seed), "scale": np.array(np.log(SCALE), np.float32)}
-    loss = _residual_loss(Towers(towers, corpus, base, on), corpus, base, make, settings, task.seed, on)
-    learnt = fit(start, loss, size, settings.optimization, task.seed, on, checkpoint, progress, task.every)
-    card = {
-        **plan,
-        "data": {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)},
-        "device": on.type,
-        "weight": settings.weight,
-        "reads_setting": "given" in source and "scene" in parse_given(settings.given),
-        **provenance(time.perf_counter() - begun),
-    }
-    with atomic_folder(task.out) as folder:
+    seen = Towers(towers, corpus, base, run.device)
+    loss = _residual_loss(seen, corpus, base, make, settings, task.seed, run.device)
+    learnt = run.fit(start, loss, size, settings.optimization)
+    card = run.card(
+        data={**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)},
+        weight=settings.weight,
+        reads_setting="given" in source and "scene" in parse_given(settings.given),
+    )
+    with run.output() as folder:
         card = _write(folder, learnt, base, encoder, card, make, corpus, split, task.seed)
         card["figures"] = ranking_figures(_opened(folder), split, task.seed, ("none", "self"), JUDGED)
         if "given" in source and card["figures"]:
             card["figures"]["of"] = "held-back sessions, candidates drawn at random"
         write_card(folder, card)
-    checkpoint.clear()
     return ModelFolder(card, {}, task.out)
 
 

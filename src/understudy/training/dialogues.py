@@ -17,6 +17,7 @@ from pathlib import Path
 from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.language.encoding import Context
+from understudy.people.claims import SceneSpeech
 from understudy.sources.source import SourceFile
 
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "DialogueSplit",
     "ProfiledDialogue",
     "ReplyQuestion",
+    "Talk",
     "dialogues_of",
     "held_back",
     "questions_of",
     "sha256_of",
     "some_contexts",
+    "talks_of",
     "training_file",
 ]
 
@@ -103,6 +106,28 @@ def dialogues_of(path: Path) -> list[ProfiledDialogue]:
     if not dialogues:
         raise InputError("holds no dialogue to train on", path)
     return dialogues
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A dialogue as speeches, and the profile of each of its two people by name."""
+
+    speeches: tuple[SceneSpeech, ...]
+    profiles: dict[str, tuple[str, ...]]
+
+
+def talks_of(path: Path) -> list[Talk]:
+    """The dialogues of a PersonaChat file that has both profiles."""
+    last = {example.name.partition(".")[0]: example for example in examples(SourceFile(path))}
+    talks = []
+    for example in last.values():
+        own, faced = example.situation.persona, example.situation.faced
+        turns = [(turn.speaker, turn.text) for turn in example.history]
+        turns.append((own.name, example.candidates[min(example.gold)]))
+        speeches = tuple(SceneSpeech(speaker, text, number) for number, (speaker, text) in enumerate(turns, 1))
+        profiles = {own.name: own.profile} | ({faced.name: faced.profile} if faced else {})
+        talks.append(Talk(speeches, profiles))
+    return talks
 
 
 def questions_of(

@@ -17,9 +17,9 @@ scripts that its authors published. The marks between turns, rare words as `<unk
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,18 +40,9 @@ from understudy.training.dialogues import (
     sha256_of,
     training_file,
 )
-from understudy.training.early_stopping import EarlyStopping
 from understudy.training.evaluation import ranking_figures
-from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    write_trained_model,
-)
+from understudy.training.loop import Loss, Optimization, Progress, on_device
+from understudy.training.run import EarlyStopping, Run, TrainingTask, check_positive, check_shares
 from understudy.training.word_vectors import read_embeddings
 
 if TYPE_CHECKING:
@@ -96,20 +87,16 @@ class Seq2SeqSettings:
         )
 
 
-def train_seq2seq(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+def train_seq2seq(task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
     return _train(Seq2Seq, task, progress)
 
 
-def train_generative_memory(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+def train_generative_memory(task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
     return _train(GenerativeMemory, task, progress)
 
 
-def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
-    import torch
-
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
+def _train(agent: type[LSTMAgent], task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
+    run = Run(task, progress)
     settings, condition = task.settings, task.condition
     path = training_file(task.data, task.personas, condition)
     split = held_back(dialogues_of(path), settings.held_back, task.seed)
@@ -130,46 +117,27 @@ def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress
         "embeddings": None if task.embeddings is None else sha256_of(task.embeddings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
-    if task.fresh:
-        checkpoint.clear()
+    run.begin({**plan, "format": FORMAT})
     shapes = parameter_shapes(len(vocabulary), width, settings.hidden, has_memory=agent.has_memory)
     start = initial_parameters(shapes, settings.hidden, task.seed)
     for index, word in enumerate(vocabulary.words, len(SPECIAL)):
         if word in vectors:
             start["embedding"][index] = vectors[word] * width**0.5  # they come at length 1
     weights = rarity_weights(_ranks(vocabulary, task))
-    on_device = torch.from_numpy(weights).to(on)
-    best = EarlyStopping(
-        lambda parameters: held_back_loss(parameters, on_device, held),
-        Checkpoint(checkpoint.folder / "best", checkpoint.plan),
-        settings.patience,
-    )
-    learnt: Tensors = best.parameters
-    if not best.is_over:
-        loss = _reply_loss(examples, on_device, settings.dropout)
-        if held and not best.losses:
-            best({name: torch.from_numpy(tensor).to(on) for name, tensor in start.items()}, 0)
-        last = fit(
-            start, loss, len(examples), settings.optimization, task.seed, on, checkpoint, progress, task.every,
-            best if held else None,
-        )  # fmt: skip
-        learnt = best.parameters if held else last
+    placed = on_device(weights, run.device)
+    best = run.early_stopping(lambda parameters: held_back_loss(parameters, placed, held), settings.patience)
+    loss = _reply_loss(examples, placed, settings.dropout)
+    learnt = run.fit(start, loss, len(examples), settings.optimization, best=best if held else None)
     tensors: Tensors = {
         **learnt,
         "words": texts_as_tensor(vocabulary.words),
         **({"memory.weights": weights} if agent.has_memory else {}),
     }
     replies = ReplyCounts.of(examples).replies
-    card = {
-        **plan,
-        "data": {**source, "dialogues": len(split.training), "replies": replies, "vocabulary": len(vocabulary)},
-        "device": on.type,
-    }
-    trained = agent(ModelFolder(card, tensors), on.type)
-    card["figures"] = figures(trained, split, held, best, condition, task.seed)
-    return write_trained_model(task.out, card, tensors, checkpoint, time.perf_counter() - begun)
+    data = {**source, "dialogues": len(split.training), "replies": replies, "vocabulary": len(vocabulary)}
+    trained = agent(ModelFolder({**plan, "data": data}, tensors), run.device.type)
+    card = run.card(data=data, figures=figures(trained, split, held, best, condition, task.seed))
+    return run.write(card, tensors)
 
 
 def _reply_loss(examples: Sequence[ChairExample], weights: Tensor, dropout: float) -> Loss:
@@ -219,7 +187,7 @@ def figures(
     }
 
 
-def _ranks(vocabulary: TokenVocabulary, task: TrainingTask[Seq2SeqSettings]) -> NDArray[np.int64]:
+def _ranks(vocabulary: TokenVocabulary, task: TrainingTask[Path, Seq2SeqSettings]) -> NDArray[np.int64]:
     """The rank of each token by frequency; special tokens rank first, as they occur in every text."""
     if task.embeddings is None:
         return np.maximum(np.arange(len(vocabulary)) - len(SPECIAL) + 1, 1)

@@ -28,7 +28,8 @@ from understudy.bench.people.task import BenchInputs, Row, missing, row
 from understudy.bench.run import sampled
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import calibration_error, interval
-from understudy.training.addressee import AddressedLine, AddresseeSettings, held_out, novel_lines, novels_in
+from understudy.training.addressee import STRENGTH, AddressedLine, held_out, novel_lines
+from understudy.training.pdnc import novels_in
 
 __all__ = ["FILES", "addressee"]
 
@@ -82,14 +83,13 @@ def addressee(inputs: BenchInputs) -> list[Row]:
 
 
 def _judged(inputs: BenchInputs) -> Iterator[JudgedLine]:
-    strength = AddresseeSettings().strength
     judged = {folder.name: novel_lines(folder) for folder in novels_in(inputs.judged / FOLDER)}
     known = {folder.name: novel_lines(folder, with_silent=True) for folder in novels_in(inputs.data / FOLDER)}
 
     def progress(done: int, total: int, _loss: float) -> None:
         inputs.progress("Addressees, novel by novel", done, total)
 
-    for line, probabilities in held_out(judged, known, strength, progress):
+    for line, probabilities in held_out(judged, known, STRENGTH, progress):
         yield JudgedLine(line, probabilities)
 
 

@@ -50,7 +50,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
-from understudy.training.statements import Talk, talks_of
+from understudy.training.dialogues import Talk, talks_of
 
 __all__ = [
     "BOUND",

@@ -54,8 +54,9 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona, persona_at
 from understudy.story.types import Scene
-from understudy.training.guessing.guessers import Undecided, combined
 from understudy.training.guessing.registry import (
+    Undecided,
+    combined,
     find_guessers,
     knows,
     together_name,

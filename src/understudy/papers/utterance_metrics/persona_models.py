@@ -22,14 +22,8 @@ from understudy.language.model_folder import CARD
 from understudy.metrics.uppl import perplexity
 from understudy.text import guess_language
 from understudy.training.loop import Progress, no_progress
-from understudy.training.persona_lm import (
-    LineSettings,
-    LineTask,
-    SpokenLines,
-    train_causal,
-    train_masked,
-    weights_digest,
-)
+from understudy.training.persona_lm import LineSettings, SpokenLines, train_causal, train_masked, weights_digest
+from understudy.training.run import TrainingTask
 
 __all__ = ["PersonaTuning", "fine_tune", "fine_tuned_scorer", "line_perplexities"]
 
@@ -63,7 +57,7 @@ def fine_tune(
     folder = tuning.models / f"{base.kind}-{key}"
     if not (folder / CARD).is_file():
         lines = SpokenLines(name, texts, guess_language(" ".join(texts)), source)
-        task = LineTask(lines, tuning.base, folder, tuning.settings, tuning.seed, tuning.device)
+        task = TrainingTask(lines, folder, tuning.settings, tuning.base, seed=tuning.seed, device=tuning.device)
         TRAINERS[base.kind](task, progress)
     return open_transformer(folder, tuning.device)
 

@@ -19,15 +19,16 @@ from random import Random
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
-from understudy.formats.hpd.reading import READER as HPD
-from understudy.formats.hpd.reading import sessions, situation_of
+from understudy.formats.hpd import READER as HPD
+from understudy.formats.hpd import sessions, situation_of
+from understudy.language.backends.transformer import length_batches
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
 from understudy.training.loop import Optimization
-from understudy.training.writer.corpora import novel_speeches
+from understudy.training.pdnc import novel_speeches
 
 __all__ = [
     "CausalSettings",
@@ -263,13 +264,8 @@ def in_windows(dialogues: Iterable[TrainingDialogue], form: DialogueFormat) -> I
 
 def like_lengths(dialogues: Sequence[TrainingDialogue], form: DialogueFormat, tokens: int) -> list[list[int]]:
     """Indices of dialogues of about one length, at most so many tokens together, so that little is padding."""
-    sizes = [len(form.dialogue(one.situation, one.turns, one.learnt).ids) for one in dialogues]
-    batches: list[list[int]] = []
-    for index in sorted(range(len(dialogues)), key=sizes.__getitem__):
-        if not batches or sizes[index] * (len(batches[-1]) + 1) > tokens:
-            batches.append([])
-        batches[-1].append(index)
-    return batches
+    sizes = [len(form.dialogue(each.situation, each.turns, each.learnt).ids) for each in dialogues]
+    return list(length_batches(sizes, lambda rows, longest: rows * longest <= tokens))
 
 
 class DialogueDrawer:

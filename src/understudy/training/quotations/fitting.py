@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from understudy.novels.attribution import Forest, NovelEvidence, QuotationModel, matrix
 from understudy.novels.context import Floats, NovelContext
 from understudy.novels.turns import event_factors, gap_kinds
+from understudy.training.pdnc import AnnotatedNovel
 from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
-from understudy.training.quotations.corpus import AnnotatedNovel
 
 __all__ = ["LearnedNovel", "QuotationSettings", "fit_quotations", "predict_unseen"]
 

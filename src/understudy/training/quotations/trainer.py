@@ -5,9 +5,9 @@ A training that was stopped goes on after the last forest that was finished.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from understudy.metrics.statistics import calibration_error, interval
 from understudy.novels.attribution import MODEL, SECOND_POWER, Forest, QuotationModel, forest_tensors
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress
-from understudy.training.quotations.corpus import KINDS, QUOTATIONS, annotated_novels
+from understudy.training.pdnc import KINDS, QUOTATIONS, annotated_novels
 from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.run import Checkpoint, Run, TrainingTask
 
 __all__ = ["JudgedNovel", "cross_fitted", "judge", "train"]
 
@@ -29,9 +29,8 @@ FIGURE_FOLDS = 4
 LEAST_NOVELS = 2
 
 
-def train(task: TrainingTask[QuotationSettings], progress: Progress) -> ModelFolder:
-    check_output(task.out, task.fresh)
-    begun = time.perf_counter()
+def train(task: TrainingTask[Path, QuotationSettings], progress: Progress) -> ModelFolder:
+    run = Run(task, progress, uses_torch=False)
     novels = [LearnedNovel.of(novel) for novel in annotated_novels(task.data)]
     if len(novels) < LEAST_NOVELS:
         raise InputError(
@@ -39,27 +38,23 @@ def train(task: TrainingTask[QuotationSettings], progress: Progress) -> ModelFol
         )
     data = {f"{each.novel.name}/{QUOTATIONS}": sha256_of(task.data / each.novel.name / QUOTATIONS) for each in novels}
     plan = {"settings": asdict(task.settings), "seed": task.seed, "data": data}
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
-    store = ForestStore(checkpoint, progress, forests_of(task.settings, len(novels)))
+    run.begin(plan)
+    store = ForestStore(run.checkpoint, progress, forests_of(task.settings, len(novels)))
     model = fit_quotations(novels, task.settings, task.seed, store.fit)
     judged = list(cross_fitted(novels, task.settings, min(FIGURE_FOLDS, len(novels)), task.seed, store.fit))
-    card = {
-        "agent": MODEL,
-        "what": "Who says a quotation of a novel, and to whom: trees over what the text shows of it, and turn-taking",
-        "language": "en",
-        "licence": "Apache-2.0",
-        "source": "PDNC: the speakers and addressees annotated in its novels; no text of them is in the weights",
-        "columns": novels[0].columns(),
-        "data": data,
-        "settings": {**asdict(task.settings), "second_power": SECOND_POWER},
-        "seed": task.seed,
-        "novels": len(novels),
-        "quotations": sum(len(each.speakers) for each in novels),
-        "figures": figures(judged),
-    }
-    return write_trained_model(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
+    card = run.card(
+        agent=MODEL,
+        what="Who says a quotation of a novel, and to whom: trees over what the text shows of it, and turn-taking",
+        language="en",
+        licence="Apache-2.0",
+        source="PDNC: the speakers and addressees annotated in its novels; no text of them is in the weights",
+        columns=novels[0].columns(),
+        settings={**asdict(task.settings), "second_power": SECOND_POWER},
+        novels=len(novels),
+        quotations=sum(len(each.speakers) for each in novels),
+        figures=figures(judged),
+    )
+    return run.write(card, model.tensors())
 
 
 class ForestStore:
