@@ -394,8 +394,12 @@ JOINT = re.compile(
 
 def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
     """What somebody says of themselves in some turns, one sentence each, without full stops."""
-    found = (part.strip(" .。!！") for told in introductions(turns, language) for part in _told_parts(told, language))
-    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in found))
+    parts = (
+        part.strip(" .。!！")
+        for introduction in introductions(turns, language)
+        for part in _told_parts(introduction, language)
+    )
+    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in parts))
 
 
 def _told_parts(sentence: str, language: str) -> Iterator[str]:

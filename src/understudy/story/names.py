@@ -97,7 +97,7 @@ def _stand_ins(character: Character, false: str) -> dict[str, str]:
     """For every name that gives somebody away, what stands in its place: 'Mr Vane' as 'Mr Lodger', others in full."""
     own, new = character.name.split(), false.split()
     parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in NOT_NAMES]
-    by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
+    by_word = {old: new[index if len(own) == len(new) or index == 0 else -1] for index, old in enumerate(own)}
     names: dict[str, str] = {}
     for name in dict.fromkeys((*character.names, *parts)):
         words = [word for word in name.split() if fold(word) not in NOT_NAMES]

@@ -98,11 +98,11 @@ class TermFinder:
 
     def find(self, text: str) -> list[StoryTerm]:
         """The terms of a text, each once."""
-        found = [self._people[number] for number in self._finder.find(text)]
+        terms = [self._people[number] for number in self._finder.find(text)]
         if self._is_english:
-            found += self._names_in(text)
-            found += self._things_in(text)
-        return list(dict.fromkeys(found))
+            terms += self._names_in(text)
+            terms += self._things_in(text)
+        return list(dict.fromkeys(terms))
 
     def people_in(self, text: str) -> list[str]:
         """Those of the cast whom a text names, each once."""
@@ -340,16 +340,16 @@ class Learning:
 
 
 def learnings(mentions: Mentions) -> dict[str, Learning]:
-    found: dict[str, Learning] = {}
+    learned: dict[str, Learning] = {}
     worth: dict[str, float] = {}
     for term, where in mentions.by_term.items():
         said = [mention for mention in where if mention.line.speaker is not None]
         hearings = first_hearings(said)
         item = f"{term.text} (true name)" if term.kind == "true name" else term.text
         if len(hearings) >= FEWEST_PEOPLE and len({mention.scene for mention in said}) > 1:
-            learning = found.setdefault(item, Learning(item, hearings))
+            learning = learned.setdefault(item, Learning(item, hearings))
             worth.setdefault(item, learning.steps * WEIGHTS[term.kind] * (LOOSE if term.is_loose else 1.0))
-    return {item: found[item] for item in sorted(found, key=lambda item: (-worth[item], item))}
+    return {item: learned[item] for item in sorted(learned, key=lambda item: (-worth[item], item))}
 
 
 # A fault of continuity: a line that does not fit what came before it, what it conflicts with, and how surely.

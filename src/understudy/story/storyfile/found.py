@@ -429,21 +429,21 @@ def _moved_lines(story: Story, entries: Iterable[FoundEntry]) -> dict[tuple[Mome
     if lost:
         elsewhere = _lines_quoted(story, lambda quote: quote in lost)
         for (source, quote), now in list(lines.items()):
-            if now is None and (places := elsewhere.get(quote)):
-                lines[source, quote] = min(places, key=lambda place: _distance(place, source))
+            if now is None and (moments := elsewhere.get(quote)):
+                lines[source, quote] = min(moments, key=lambda moment: _distance(moment, source))
     return lines
 
 
 def _lines_quoted(story: Story, wanted: Callable[[str], bool]) -> dict[str, list[Moment]]:
-    places: dict[str, list[Moment]] = {}
+    moments: dict[str, list[Moment]] = {}
     for line in story.lines_with(bool, Moment.end()):
         if wanted(quote := quote_of(line)):
-            places.setdefault(quote, []).append(line.moment)
-    return places
+            moments.setdefault(quote, []).append(line.moment)
+    return moments
 
 
-def _distance(place: Moment, source: Moment) -> tuple[int, ...]:
-    return tuple(abs(a - b) for a, b in zip(place.numbers, source.numbers))
+def _distance(moment: Moment, source: Moment) -> tuple[int, ...]:
+    return tuple(abs(a - b) for a, b in zip(moment.numbers, source.numbers))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
