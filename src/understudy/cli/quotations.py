@@ -27,6 +27,7 @@ from understudy.formats.prose.decisions import (
     undo,
     write_corrections,
 )
+from understudy.story.names import sole_names
 from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
@@ -105,7 +106,7 @@ def quotations(
     unlisted = _not_listed(corrections, [name for _, name in decided])
     if unlisted or merged or split:
         story = story or (Story.open(Path(what)) if is_story else read_showing(what))
-        people = _owners(story)
+        people = sole_names(story)
         _note_new_people(unlisted, people)
         for who, into in merged:
             steps.append(partial(merge_people, who=_known(who, people), into=_known(into, people)))
@@ -126,19 +127,10 @@ def quotations(
         _print_entries(corrections, show_all, bound)
 
 
-def _owners(story: Story) -> dict[str, str]:
-    """The story's own name of whoever goes by a name, folded; names of several people are left out."""
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
-
-
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
     from understudy.formats.prose.decisions import SpeakerAsker
 
-    names = _owners(story)
+    names = sole_names(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
     asker = SpeakerAsker(_backend(model))
     before = sum(entry.proposal is not None for entry in corrections.entries)

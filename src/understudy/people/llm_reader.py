@@ -20,6 +20,7 @@ from typing import Any
 from understudy.language.backends import Backend
 from understudy.progress import Progress
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
+from understudy.story.names import sole_names
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import NEVER_FOUND, line_after
 from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relation, Scene, Schema
@@ -50,7 +51,7 @@ class LlmReader:
     stored: int = 0
 
     def __call__(self, story: Story, progress: Progress) -> list[Fact | Relation]:
-        names = _names(story)
+        names = sole_names(story)
         answers = AnswerFile(cache_folder() / "draft-llm" / f"{_hash(self.backend.name)}.jsonl", self.fresh)
         total, claims = story.count()[0], list[Fact | Relation]()
         for number, scene in enumerate(story.scenes(), 1):
@@ -111,15 +112,6 @@ class AnswerFile:
         self._answers[key] = answer
         with self._path.open("a", encoding="utf-8", errors="replace") as file:
             file.write("\n" + json.dumps({"key": key, "answer": answer}))
-
-
-def _names(story: Story) -> dict[str, str]:
-    """Every name and alias of the cast that means one person, folded, with that person's name."""
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in member.character.names:
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
 
 
 def _document(answer: str) -> dict[str, Any] | None:

@@ -35,6 +35,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
 from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
+from understudy.text import sole_owners
 
 __all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
 
@@ -116,13 +117,11 @@ def statements_in_talk(
 
 def _names(story: Story) -> dict[str, str]:
     """Whose each name is, or part of a name, that only one person has."""
-    owners = defaultdict[str, set[str]](set)
-    for member in story.cast():
-        character = member.character
-        for name in character.names:
-            for form in (name, name.split()[0]):
-                owners[form].add(character.name)
-    return {form: who.pop() for form, who in owners.items() if len(who) == 1 and form[:1].isupper()}
+    people = [member.character for member in story.cast()]
+    forms = sole_owners(
+        (form, person.name) for person in people for name in person.names for form in (name, name.split()[0])
+    )
+    return {form: who for form, who in forms.items() if form[:1].isupper()}
 
 
 def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[WitnessedClaim]:

@@ -22,7 +22,7 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.name_finder import NOT_NAMES, NameReplacer
 from understudy.story.storyfile.people import SpokenNames
 from understudy.story.types import Character, Fact, Moment, holding_at
-from understudy.text import did_you_mean, fold, is_unspaced
+from understudy.text import did_you_mean, fold, is_unspaced, sole_owners
 
 __all__ = [
     "GOES_BY",
@@ -34,6 +34,7 @@ __all__ = [
     "people_called",
     "shown_names",
     "shown_names_at",
+    "sole_names",
     "spoken_of",
 ]
 
@@ -195,6 +196,12 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
         if at.is_end:
             raise
         raise _not_yet(story, name, at, people) from error
+
+
+def sole_names(story: Story) -> dict[str, str]:
+    """Every name of the cast that only one person has, folded, with that person's own name."""
+    people = [member.character for member in story.cast()]
+    return sole_owners((fold(name), person.name) for person in people for name in person.names)
 
 
 def ambiguity(name: str, people: Iterable[Person]) -> str:
