@@ -127,7 +127,7 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
 
 def tiny_causal(folder: Path, **told: Any) -> Path:
     """A causal language model of random weights, as one that was trained whole."""
-    from languagemodels import tiny_model as tiny_language_model
+    from languagemodels import tiny_language_model
 
     spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
     tiny_language_model(folder, "causal", spoken.split())
@@ -155,7 +155,7 @@ def tiny_bob(folder: Path, **told: Any) -> Path:
 
 def tiny_reranker(folder: Path, **told: Any) -> Path:
     """A reranker of random weights, its base model beside it."""
-    from languagemodels import tiny_model as tiny_language_model
+    from languagemodels import tiny_language_model
     from understudy.agents.reranker import ADAPTER, pack_matrices
     from understudy.language.backends.causal_lm import base_card
 

@@ -28,6 +28,7 @@ from understudy.formats.prose.decisions import (
     undo,
     write_corrections,
 )
+from understudy.story.names import sole_names
 from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
@@ -100,7 +101,7 @@ def quotations(
     people: dict[str, str] = {}
     unlisted = _not_listed(corrections, [name for _, name in decided])
     if unlisted or merged or divided:
-        people = _owners(story or (Story.open(Path(what)) if is_story else read_showing(what)))
+        people = sole_names(story or (Story.open(Path(what)) if is_story else read_showing(what)))
         _note_new_people(unlisted, people)
     corrections = undo(corrections) if take_back else corrections
     for number, name in decided:
@@ -130,19 +131,10 @@ def _listed_anew(source: str, bound: float | None) -> Story:
     return story
 
 
-def _owners(story: Story) -> dict[str, str]:
-    """The story's own name of whoever goes by a name, folded; names of several people are left out."""
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
-
-
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
     from understudy.formats.prose.decisions import SpeakerAsker
 
-    names = _owners(story)
+    names = sole_names(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
     asker = SpeakerAsker(_backend(model))
     before = sum(entry.proposal is not None for entry in corrections.entries)
