@@ -170,6 +170,7 @@ class Walk:
         await self.ask("GET /chats/{chat}", chat=chat)
         await self._remembered(f"{one}/memory", f"{one}/messages", chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
+        await self.ask(f"POST {message}/restore", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
         await self.ask(f"DELETE {one}", chat=chat)
         await self.ask(f"GET {CHATS}", {"deleted": "true"})

@@ -20,7 +20,9 @@ __all__ = [
     "fold",
     "guess_language",
     "name_pattern",
+    "one_line",
     "pieces",
+    "roman_number",
     "sentence_ends",
     "sentences",
     "stop_words",
@@ -43,6 +45,8 @@ ABBREVIATION = re.compile(
 LONGEST_ABBREVIATION = 8  # letters, with the full stop and what is before it
 KANA = re.compile(r"[\u3040-\u30ff]")
 HAN = re.compile(r"[\u4e00-\u9fff]")
+ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+ROMAN_FORM = re.compile(r"m{0,3}(?:cm|cd|d?c{0,4})(?:xc|xl|l?x{0,4})(?:ix|iv|v?i{0,4})", re.IGNORECASE)
 NOT_IN_NAMES = re.compile(r"[\W_]+")
 SIMILAR = 0.7  # a share of letters in common from which on a word may be another misspelt
 
@@ -92,6 +96,19 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     folded = {fold(choice): choice for choice in choices}
     close = get_close_matches(fold(word), folded, 1, SIMILAR)
     return f" (did you mean '{folded[close[0]]}'?)" if close else ""
+
+
+def one_line(text: str) -> str:
+    """A text whose runs of white space, line ends among them, are single blanks."""
+    return " ".join(text.split())
+
+
+def roman_number(numeral: str) -> int | None:
+    """What a Roman numeral means, or None where it is none."""
+    if not numeral or ROMAN_FORM.fullmatch(numeral) is None:
+        return None
+    values = [ROMAN[letter] for letter in numeral.lower()]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0]))
 
 
 def guess_language(sample: str) -> str:

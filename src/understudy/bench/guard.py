@@ -32,7 +32,7 @@ from understudy.errors import InputError, StoryError
 from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
-from understudy.metrics.utterances import APPROVED
+from understudy.metrics.utterances.record import APPROVED
 from understudy.progress import Progress, ignore_progress
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at

@@ -33,15 +33,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.language.lexical import Corpus
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.overlap import bag_f1, unigram_f1
-from understudy.metrics.statistics import Interval, totals_interval
+from understudy.metrics.statistics import Interval, Z, totals_interval
 from understudy.text import words as words_of
 
 __all__ = [
-    "LARGEST",
     "SetLikelihood",
     "bleu_of_counts",
     "corpus_bleu",
@@ -56,10 +55,8 @@ __all__ = [
     "word_units",
 ]
 
-Reals = NDArray[np.float64]
 ORDER = 4
 REPEATED = 4  # words of a repeated n-gram
-Z = 1.959964
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 AS_BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
 Words = Sequence[str]

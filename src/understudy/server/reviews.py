@@ -15,8 +15,9 @@ from anyio import to_thread
 
 from understudy.errors import InputError, Unreachable
 from understudy.judging import LOWER_IS_CLOSER
-from understudy.metrics.utterances import FILTER, StoredUtterance, UtteranceStore
+from understudy.metrics.utterances.record import FILTER, StoredUtterance
 from understudy.metrics.utterances.review import Near, Review
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 from understudy.server.operations import Call, Operation
 from understudy.server.problems import Refused

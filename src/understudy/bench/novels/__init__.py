@@ -28,8 +28,7 @@ from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Prose, Quotation, Span
 from understudy.progress import Progress, ignore_progress
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.fitting import LearnedNovel
-from understudy.training.quotations.trainer import JudgedNovel, judge
+from understudy.training.quotations.trainer import JudgedNovel, LearnedNovel, judge
 
 __all__ = ["NovelBench", "bench_novels", "quotation_figures"]
 

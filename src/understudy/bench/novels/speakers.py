@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from understudy.novels.attribution import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.novels.context import Floats
 from understudy.training.pdnc import AnnotatedNovel
-from understudy.training.quotations.fitting import LearnedNovel, QuotationSettings, fit_quotations, predict_unseen
+from understudy.training.quotations.trainer import LearnedNovel, QuotationSettings, fit_quotations, predict_unseen
 
 __all__ = ["LEFT_OUT", "left_out_models", "model_of"]
 

@@ -26,7 +26,7 @@ from understudy.language.backends.transformer import open_transformer
 from understudy.language.lexical.logistic import fit_binary
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import CARD, read_agent_name
-from understudy.metrics.correlation import correlations
+from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, interval
 from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
 from understudy.papers.personachat.published import personachat_rating
@@ -35,15 +35,7 @@ from understudy.papers.personachat.sides import linked_profiles, training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 
-__all__ = [
-    "COMBINATION",
-    "COMBINED",
-    "LEAST_TURNS",
-    "bench_judged_chats",
-    "match_rows",
-    "open_language_model",
-    "profile_wins",
-]
+__all__ = ["COMBINED", "bench_judged_chats", "match_rows", "open_language_model", "profile_wins"]
 
 # Whose profile was it? What profile scorers and people choose between the bot's profile and another one.
 #

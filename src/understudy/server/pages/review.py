@@ -17,8 +17,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.metrics.utterances import APPROVED, FILTER, REJECTED, UtteranceStore
+from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED
 from understudy.metrics.utterances.review import MINE, NEW, SECOND
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server import reviews
 from understudy.server.context import context_of
 from understudy.server.pages import form_fields, page, problem_page

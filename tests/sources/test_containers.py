@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
+from understudy.sources.containers import End, Start, Text, Token, xml_tokens
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import End, Start, Text, Token, xml_tokens
 
 
 def tokens(folder: Path, content: str | bytes) -> list[Token]:

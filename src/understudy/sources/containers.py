@@ -1,4 +1,4 @@
-"""Zip archives that are read in memory, part by part, with every size bounded: EPUB and DOCX are such.
+"""Zip archives and XML, read with every size bounded. EPUB and DOCX are archives, whose parts are read in memory.
 
 Nothing is unpacked to disk, so that no path inside an archive means anything but a name. An archive is refused before
 anything is unpacked where it says that it would become too large, and while unpacking where it said less than it is.
@@ -9,15 +9,27 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
+from types import MappingProxyType, TracebackType
+from typing import NamedTuple, Protocol, Self, TypeAlias
+from xml.parsers import expat
 
 from understudy.errors import InputError
 from understudy.sources.source import SourceFile
 
-__all__ = ["DAMAGE", "ArchivePart", "SourceArchive", "leading_names"]
+__all__ = [
+    "DAMAGE",
+    "DEEPEST",
+    "ArchivePart",
+    "End",
+    "SourceArchive",
+    "Start",
+    "Text",
+    "Token",
+    "leading_names",
+    "xml_tokens",
+]
 
 LARGEST = 512 * 1024 * 1024  # pictures included; only text is unpacked
 LARGEST_PART = 32 * 1024 * 1024
@@ -86,9 +98,17 @@ class SourceArchive:
             raise self._damaged(error) from error
         if count > MOST_PARTS:
             raise source.error(f"holds {count:,} files: this is not {what} of text")
-        size = sum(part.file_size for part in self._parts.values())
-        if size > LARGEST:
-            raise source.error(f"unpacks to {size // 2**20:,} MiB: this is not {what} of text")
+        if self.size > LARGEST:
+            raise source.error(f"unpacks to {self.size // 2**20:,} MiB: this is not {what} of text")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._parts)
+
+    @property
+    def size(self) -> int:
+        """What all parts unpack to, by what they say."""
+        return sum(part.file_size for part in self._parts.values())
 
     def _check_list(self) -> None:
         """Refuse a list of contents that would fill the memory, by the record at the end that tells its length."""
@@ -135,3 +155,104 @@ class SourceArchive:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._archive.close()
+
+
+# XML as a stream of tags and text, each with its line; what could harm is refused.
+#
+# Entity declarations (by which a small file becomes a huge one) and external entities (by which a file reads others)
+# are errors, and depth and the size of a single tag are bounded. Names come without their namespace prefix.
+
+DEEPEST = 200
+LARGEST_TAG = 4 * 1024 * 1024
+BREAKS_OFF = frozenset(("no element found", "unclosed token", "partial character", "unclosed CDATA section"))
+
+
+class Start(NamedTuple):
+    line: int
+    name: str
+    attributes: Mapping[str, str]
+
+
+class End(NamedTuple):
+    line: int
+    name: str
+
+
+class Text(NamedTuple):
+    line: int
+    text: str
+
+
+Token: TypeAlias = Start | End | Text
+
+
+class XmlSource(Protocol):
+    """A file, or a part of one, and how what is wrong with it is said."""
+
+    def chunks(self, size: int) -> Iterator[bytes]: ...
+
+    def error(self, message: str, line: int | None = None) -> InputError: ...
+
+
+def xml_tokens(source: XmlSource, entities: Mapping[str, str] = MappingProxyType({})) -> Iterator[Token]:
+    """The tags and the text of an XML file, in order; `entities` are names that its kind of file has a meaning for."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    tokens: list[Token] = []
+    depth = fed = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            message = f"is nested more than {DEEPEST} deep: this is no text that somebody wrote"
+            raise source.error(message, parser.CurrentLineNumber)
+        tokens.append(Start(parser.CurrentLineNumber, _local(name), attributes))
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        tokens.append(End(parser.CurrentLineNumber, _local(name)))
+
+    def text(data: str) -> None:
+        tokens.append(Text(parser.CurrentLineNumber, data))
+
+    def refuse_entity(name: str, *_: object) -> None:
+        message = f"declares the entity '{name[:60]}': write the text out, entities are not read"
+        raise source.error(message, parser.CurrentLineNumber)
+
+    def refuse_external(*_: object) -> int:
+        raise source.error("refers to another file: put everything into this one", parser.CurrentLineNumber)
+
+    def known_entity(name: str, *_: object) -> None:
+        if name in entities:
+            tokens.append(Text(parser.CurrentLineNumber, entities[name]))
+            return
+        message = f"uses the entity '&{name[:60]};', which nothing explains: write the character itself"
+        raise source.error(message, parser.CurrentLineNumber)
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+    parser.EntityDeclHandler, parser.ExternalEntityRefHandler = refuse_entity, refuse_external
+    parser.SkippedEntityHandler = known_entity
+    try:
+        for chunk in source.chunks(CHUNK):
+            parser.Parse(chunk, False)
+            fed += len(chunk)
+            yield from tokens
+            tokens.clear()
+            if fed - max(parser.CurrentByteIndex, 0) > LARGEST_TAG:
+                message = f"a tag or comment of over {LARGEST_TAG:,} bytes: this is no text that somebody wrote"
+                raise source.error(message, parser.CurrentLineNumber)
+        parser.Parse(b"", True)
+        yield from tokens
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code) or "an error"
+        cut = what in BREAKS_OFF
+        message = f"breaks off ({what}): the file is cut off" if cut else f"is not well-formed XML here ({what})"
+        raise source.error(message, error.lineno) from error
+    except (LookupError, ValueError) as error:
+        raise source.error(f"names an encoding that cannot be read ({error}): convert it to UTF-8", 1) from error
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2]

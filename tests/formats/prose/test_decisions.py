@@ -7,9 +7,8 @@ from pathlib import Path
 
 from prosetext import guessed, prose_of
 from understudy.formats.prose.corrections import Corrections, SpeakerProposal
-from understudy.formats.prose.corrections_file import doubtful_quotations
-from understudy.formats.prose.speaker_decisions import BATCH, SpeakerAsker, set_speaker, speaker_prompt
-from understudy.language.backends.scripted import ScriptedBackend
+from understudy.formats.prose.decisions import BATCH, SpeakerAsker, doubtful_quotations, set_speaker, speaker_prompt
+from understudy.language.backends.backend import ScriptedBackend
 from understudy.text import fold
 
 NAMES = {fold("Odile"): "Odile", fold("Madame Marchand"): "Odile", fold("Bastien"): "Bastien"}
