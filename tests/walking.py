@@ -21,9 +21,9 @@ from understudy.server.context import AppContext
 from understudy.server.middleware import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import situation_at
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
+from understudy.story.wording import fill_macros
 
 __all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
 

@@ -24,8 +24,7 @@ from understudy.errors import InputError
 from understudy.language.encoding import Floats, SentenceEncoder
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.model_folder import ModelFolder, write_card
-from understudy.people.claims import claims_of
-from understudy.people.plausibility import NAME, feature_names
+from understudy.people.claims import NAME, claims_of, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
 from understudy.training.dialogues import ProfiledTalk, sha256_of, talks_of
 from understudy.training.loop import Progress

@@ -14,11 +14,16 @@ from understudy.errors import InputError, MissingExtra
 __all__ = [
     "LANGUAGES",
     "LONGEST_ABBREVIATION",
+    "TITLES",
+    "UNSPACED_LANGUAGES",
+    "WORD",
     "did_you_mean",
+    "either",
     "ends_with_abbreviation",
     "find_name",
     "fold",
     "guess_language",
+    "is_unspaced",
     "name_pattern",
     "one_line",
     "pieces",
@@ -31,6 +36,9 @@ __all__ = [
 ]
 
 LANGUAGES = ("en", "ja", "zh")
+UNSPACED_LANGUAGES = frozenset({"ja", "zh"})
+TITLES = frozenset("mr mrs ms miss dr sir lady lord captain".split())
+"""What English names begin with and nobody is called by alone, in small letters and without full stops."""
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE_END = re.compile(  # a run of marks is tried once, from its first: else long ones would take their square
@@ -47,6 +55,7 @@ KANA = re.compile(r"[\u3040-\u30ff]")
 HAN = re.compile(r"[\u4e00-\u9fff]")
 ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 ROMAN_FORM = re.compile(r"m{0,3}(?:cm|cd|d?c{0,4})(?:xc|xl|l?x{0,4})(?:ix|iv|v?i{0,4})", re.IGNORECASE)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 NOT_IN_NAMES = re.compile(r"[\W_]+")
 SIMILAR = 0.7  # a share of letters in common from which on a word may be another misspelt
 
@@ -74,6 +83,16 @@ STOP_WORDS = {
 def fold(name: str) -> str:
     """The form in which names are compared: no case, accents of width, punctuation or spaces."""
     return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def is_unspaced(text: str) -> bool:
+    """Has it letters of a script in which nothing shows where a word ends?"""
+    return UNSPACED.search(text) is not None
+
+
+def either(words: Iterable[str]) -> str:
+    """A pattern of any of some words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
 @lru_cache(4096)

@@ -6,7 +6,7 @@ import pytest
 
 from recipes.statements.train import StatementSettings, train
 from understudy.errors import InputError
-from understudy.people.plausibility import StatementModel, feature_names, shipped_model
+from understudy.people.claims import StatementModel, feature_names, shipped_model
 from understudy.training.dialogues import talks_of
 from understudy.training.loop import no_progress
 from understudy.training.run import TrainingTask

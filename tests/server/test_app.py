@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from understudy.server.app import OPERATIONS, PAGES
-from understudy.server.openapi import document_of
+from understudy.server.application import document_of
 
 Ask = Callable[..., httpx.Response]
 PATHS = sorted({operation.path for operation in OPERATIONS} | {page.path for page in PAGES})

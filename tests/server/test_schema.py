@@ -18,9 +18,9 @@ from understudy.metrics.utterances.record import APPROVED, Utterance
 from understudy.metrics.utterances.store import open_store
 from understudy.server.access import AccessPolicy
 from understudy.server.app import OPERATIONS, make_app
+from understudy.server.application import PARAMETER
 from understudy.server.context import AppContext
 from understudy.server.middleware import RequestLimits
-from understudy.server.openapi import PARAMETER
 from understudy.server.operations import Operation
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import Score

@@ -30,8 +30,8 @@ from understudy.errors import AgentError, InputError
 from understudy.formats.cards.lorebook import keys_named
 from understudy.language.backends import Backend, Completion
 from understudy.language.backends.backend import ScoringBackend
+from understudy.progress import Cancellation
 from understudy.registry import Imported
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -45,7 +45,7 @@ from understudy.story.dialogue import (
     Turn,
     Usage,
 )
-from understudy.story.macros import fill_macros
+from understudy.story.wording import fill_macros
 from understudy.text import sentences
 
 __all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]

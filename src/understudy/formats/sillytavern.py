@@ -35,9 +35,9 @@ from understudy.sources.events import (
 from understudy.sources.jsonstream import json_lines, shown_json
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene, Source
+from understudy.story.wording import fill_macros
 
 __all__ = ["READER", "export_sillytavern"]
 

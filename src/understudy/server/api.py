@@ -23,7 +23,7 @@ from understudy.formats.cards.file import png_of
 from understudy.formats.cards.png import portrait
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
-from understudy.server.operations import Call, Operation
+from understudy.server.operations import Call, Operations
 from understudy.server.schemas import FindingDocument, ReplyDocument
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.story.dialogue import USER_NAME, Situation, Turn
@@ -32,21 +32,7 @@ from understudy.story.spoiler_free import scenes_before, timeline
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Character, Moment, Scene
 
-__all__ = [
-    "OPERATIONS",
-    "CardQuery",
-    "CastDocument",
-    "Health",
-    "MomentQuery",
-    "PersonaDocument",
-    "PersonaQuery",
-    "ReplyRequest",
-    "ScenePage",
-    "ScenesQuery",
-    "StoryDocument",
-    "StoryList",
-    "TimelineDocument",
-]
+__all__ = ["OPERATIONS", "Health", "get_health"]
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=20_000)]
@@ -200,33 +186,37 @@ class Health(msgspec.Struct):
 
 
 Result = TypeVar("Result")
+STORY = "/api/stories/{story}"
+CHARACTER = STORY + "/characters/{name}"
+OPERATIONS = Operations("stories")
 
 
+@OPERATIONS("GET", "/api/stories", "The stories that are on")
 async def list_stories(call: Call) -> StoryList:
     return StoryList(
         [StoryDocument(name, story.title, story.language, list(story.levels)) for name, story in call.context.stories]
     )
 
 
-async def _query_story(call: Call, query: Callable[[Story, Moment], Result]) -> Result:
-    """Run a query on the requested story at the requested moment, in a thread: stories are long, and on a disk."""
-    name, at = call.path("story"), call.query.at
+async def _query_story(call: Call, at: str, work: Callable[[Story, Moment], Result]) -> Result:
+    """Run work on the requested story at the requested moment, in a thread: stories are long, and on a disk."""
 
     def run() -> Result:
-        story = call.context.stories.story(name)
-        return query(story, story.moment(at))
+        story = call.context.stories.story(call.path("story"))
+        return work(story, story.moment(at))
 
     return await asyncio.to_thread(run)
 
 
-async def get_cast(call: Call) -> dict[str, Any]:
+@OPERATIONS("GET", f"{STORY}/cast", "Who has spoken before a moment", CastDocument)
+async def get_cast(call: Call, query: MomentQuery) -> dict[str, Any]:
     """Those who have spoken before the moment; at the end everybody, with their aliases."""
 
-    def query(story: Story, moment: Moment) -> dict[str, Any]:
+    def read(story: Story, moment: Moment) -> dict[str, Any]:
         members = _whole_cast(story, moment) if moment.is_end else _cast_before(story, moment)
         return {"story": call.path("story"), "moment": moment.dotted, "cast": cast_document(members)}
 
-    return await _query_story(call, query)
+    return await _query_story(call, query.at, read)
 
 
 def _whole_cast(story: Story, end: Moment) -> list[CastMember]:
@@ -242,32 +232,26 @@ def _cast_before(story: Story, moment: Moment) -> list[CastMember]:
     return [replace(member, character=Character(name)) for name, member in speakers_before(story, moment)]
 
 
-async def get_timeline(call: Call) -> dict[str, Any]:
-    def query(story: Story, moment: Moment) -> dict[str, Any]:
+@OPERATIONS("GET", f"{STORY}/timeline", "Parts, chapters and scenes up to a moment")
+async def get_timeline(call: Call, query: MomentQuery) -> TimelineDocument:
+    def read(story: Story, moment: Moment) -> TimelineDocument:
         stops = [
-            {
-                "moment": stop.moment.dotted,
-                "reached": stop.reached,
-                "title": stop.title,
-                "setting": stop.setting,
-                "lines": stop.lines,
-            }
+            StopDocument(stop.moment.dotted, stop.reached, stop.title, stop.setting, stop.lines)
             for stop in timeline(story, moment)
         ]
-        return {"story": call.path("story"), "moment": moment.dotted, "stops": stops}
+        return TimelineDocument(call.path("story"), moment.dotted, stops)
 
-    return await _query_story(call, query)
+    return await _query_story(call, query.at, read)
 
 
-async def get_scenes(call: Call) -> dict[str, Any]:
-    page: ScenesQuery = call.query
-
-    def query(story: Story, moment: Moment) -> dict[str, Any]:
+@OPERATIONS("GET", f"{STORY}/scenes", "The scenes before a moment, a page at a time", ScenePage)
+async def get_scenes(call: Call, query: ScenesQuery) -> dict[str, Any]:
+    def read(story: Story, moment: Moment) -> dict[str, Any]:
         names = shown_names_at(story, moment)
         scenes: list[Scene] = []
         following = None
-        for scene in scenes_before(story, moment, story.moment(page.since)):
-            if len(scenes) == page.limit:
+        for scene in scenes_before(story, moment, story.moment(query.since)):
+            if len(scenes) == query.limit:
                 following = scene.moment.dotted
                 break
             scenes.append(scene_as_shown(story, scene, moment, names))
@@ -278,26 +262,28 @@ async def get_scenes(call: Call) -> dict[str, Any]:
             "next": following,
         }
 
-    return await _query_story(call, query)
+    return await _query_story(call, query.at, read)
 
 
-async def _situation(call: Call) -> Situation:
-    name = ModelName(call.path("story"), call.path("name"), call.query.at, call.query.facing or None)
+async def _situation(call: Call, query: PersonaQuery | CardQuery) -> Situation:
+    name = ModelName(call.path("story"), call.path("name"), query.at, query.facing or None)
     return (await call.context.stories.character_async(name)).shown_situation
 
 
-async def get_persona(call: Call) -> dict[str, Any]:
-    situation = await _situation(call)
-    return await asyncio.to_thread(persona_document, situation, call.query.last)
+@OPERATIONS("GET", CHARACTER, "Who somebody is at a moment", PersonaDocument, tag="characters")
+async def get_persona(call: Call, query: PersonaQuery) -> dict[str, Any]:
+    return await asyncio.to_thread(persona_document, await _situation(call, query), query.last)
 
 
-async def get_card_json(call: Call) -> Response:
-    card = await _card(call)
+@OPERATIONS("GET", f"{CHARACTER}/card.json", "A character card as of a moment", dict[str, Any], tag="characters")
+async def get_card_json(call: Call, query: CardQuery) -> Response:
+    card = await _card(call, query)
     return _attachment(json_of(card), "application/json", "json", card)
 
 
-async def get_card_png(call: Call) -> Response:
-    card = await _card(call)
+@OPERATIONS("GET", f"{CHARACTER}/card.png", "The same inside a picture", media="image/png", tag="characters")
+async def get_card_png(call: Call, query: CardQuery) -> Response:
+    card = await _card(call, query)
     story = call.context.stories.story(call.path("story"))
     return _attachment(await asyncio.to_thread(_render_png, card, story), "image/png", "png", card)
 
@@ -310,14 +296,14 @@ def _render_png(card: Card, story: Story) -> bytes:
 _portrait = lru_cache(256)(portrait)  # slow to draw, and always the same for a name
 
 
-async def _card(call: Call) -> Card:
-    situation = await _situation(call)
+async def _card(call: Call, query: CardQuery) -> Card:
+    situation = await _situation(call, query)
     story = call.context.stories.story(call.path("story"))
 
     def export() -> Card:
         name = situation.persona.name
         original = card_from_text(story.card(name)) if story.is_name(name) else None
-        return card_at(situation, story.title, call.query.spec, original)
+        return card_at(situation, story.title, query.spec, original)
 
     return await asyncio.to_thread(export)
 
@@ -328,57 +314,25 @@ def _attachment(content: bytes, media_type: str, extension: str, card: Card) -> 
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def create_reply(call: Call) -> dict[str, Any]:
-    request: ReplyRequest = call.body
-    name = ModelName(request.story, request.character, request.at, request.facing or None)
+@OPERATIONS(
+    "POST", "/api/replies", "A reply, and what it was made from", ReplyDocument, refuses=(503,), tag="characters"
+)
+async def create_reply(call: Call, body: ReplyRequest) -> dict[str, Any]:
+    name = ModelName(body.story, body.character, body.at, body.facing or None)
     character = await call.context.stories.character_async(name)
     situation = character.situation
     speaker = situation.faced.name if situation.faced else USER_NAME
-    earlier = (Turn(character.speaker(turn.speaker, USER_NAME), turn.text) for turn in request.history)
-    history = [*earlier, Turn(speaker, request.message)]
+    earlier = (Turn(character.speaker(turn.speaker, USER_NAME), turn.text) for turn in body.history)
+    history = [*earlier, Turn(speaker, body.message)]
     reply = await call.context.executor.reply(situation, history, call.disconnected)
     return reply_document(character.redact(reply))
 
 
+@OPERATIONS("GET", "/health", "Whether the server is up", tag="server")
 async def get_health(_: Call) -> Health:
     return Health("ok", __version__)
 
 
+@OPERATIONS("GET", "/metrics", "Figures for Prometheus", media="text/plain", tag="server")
 async def get_metrics(call: Call) -> Response:
     return Response(call.context.telemetry.exposition(), headers={"Content-Type": METRICS_TYPE})
-
-
-STORY = "/api/stories/{story}"
-CHARACTER = STORY + "/characters/{name}"
-OPERATIONS = (
-    Operation("GET", "/api/stories", list_stories, "The stories that are on", answers=StoryList),
-    Operation(
-        "GET", f"{STORY}/cast", get_cast, "Who has spoken before a moment", answers=CastDocument, query=MomentQuery
-    ),
-    Operation(
-        "GET", f"{STORY}/timeline", get_timeline, "Parts, chapters and scenes up to a moment",
-        answers=TimelineDocument, query=MomentQuery,
-    ),
-    Operation(
-        "GET", f"{STORY}/scenes", get_scenes, "The scenes before a moment, a page at a time",
-        answers=ScenePage, query=ScenesQuery,
-    ),
-    Operation(
-        "GET", CHARACTER, get_persona, "Who somebody is at a moment",
-        answers=PersonaDocument, query=PersonaQuery, tag="characters",
-    ),
-    Operation(
-        "GET", f"{CHARACTER}/card.json", get_card_json, "A character card as of a moment",
-        answers=dict[str, Any], query=CardQuery, tag="characters",
-    ),
-    Operation(
-        "GET", f"{CHARACTER}/card.png", get_card_png, "The same inside a picture",
-        media="image/png", query=CardQuery, tag="characters",
-    ),
-    Operation(
-        "POST", "/api/replies", create_reply, "A reply, and what it was made from",
-        answers=ReplyDocument, body=ReplyRequest, refuses=(503,), tag="characters",
-    ),
-    Operation("GET", "/health", get_health, "Whether the server is up", answers=Health, tag="server"),
-    Operation("GET", "/metrics", get_metrics, "Figures for Prometheus", media="text/plain", tag="server"),
-)  # fmt: skip

@@ -8,15 +8,14 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from understudy.server import api, openai, openapi, reviews
+from understudy.server import api, application, openai
 from understudy.server.access import AccessPolicy
-from understudy.server.application import make_application
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import pictures
 from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Operation
-from understudy.server.pages import character, continuity, people, review, search, stories, story, talk
+from understudy.server.pages import character, continuity, people, review, stories, story, talk
 from understudy.server.uploads import routes as uploads
 
 __all__ = ["OPERATIONS", "PAGES", "make_app"]
@@ -24,12 +23,12 @@ __all__ = ["OPERATIONS", "PAGES", "make_app"]
 OPERATIONS: tuple[Operation, ...] = (
     *openai.OPERATIONS,
     *api.OPERATIONS,
-    *search.OPERATIONS,
+    *story.OPERATIONS,
     *pictures.OPERATIONS,
     *chats.OPERATIONS,
     *uploads.OPERATIONS,
-    *reviews.OPERATIONS,
-    *openapi.OPERATIONS,
+    *review.OPERATIONS,
+    *application.OPERATIONS,
 )
 PAGES: tuple[Route, ...] = (
     *talk.ROUTES,
@@ -39,7 +38,7 @@ PAGES: tuple[Route, ...] = (
     *people.ROUTES,
     *review.ROUTES,
     *continuity.ROUTES,
-    *openapi.ROUTES,
+    *application.ROUTES,
 )
 
 
@@ -47,7 +46,9 @@ def make_app(
     context: AppContext, policy: AccessPolicy | None = None, limits: RequestLimits | None = None
 ) -> GuardMiddleware:
     """The default `policy` serves this machine only, without a key."""
-    return make_application(context, OPERATIONS, PAGES, policy or AccessPolicy(), limits, lifespan=_lifespan)
+    return application.make_application(
+        context, OPERATIONS, PAGES, policy or AccessPolicy(), limits, lifespan=_lifespan
+    )
 
 
 @asynccontextmanager

@@ -1,9 +1,12 @@
 """API operations: one declaration makes the route, the validation of its input and its entry in the OpenAPI document.
 
-    Operation("GET", "/api/stories/{story}/cast", get_cast, "Who has spoken", answers=CastDocument, query=MomentQuery)
+    OPERATIONS = Operations("stories")
 
-A handler gets a `Call` whose query and body were decoded and checked against their types, and returns a struct of the
-declared type, or a response of its own (a stream, a picture).
+    @OPERATIONS("GET", "/api/stories/{story}/cast", "Who has spoken before a moment")
+    async def get_cast(call: Call, query: MomentQuery) -> CastDocument: ...
+
+A handler gets `query` and `body` decoded and checked against the types of these parameters, where it has them, and
+returns a struct, or a response of its own (a stream, a picture).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from starlette.requests import Request
@@ -22,21 +25,21 @@ from understudy.errors import UnknownStory
 from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
-__all__ = ["Call", "Operation"]
+__all__ = ["ENCODER", "Call", "Operation", "Operations"]
 
 ENCODER = msgspec.json.Encoder()
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
 FLOAT_FOR_INT = "got `float`"
 FIELD = re.compile(r"at `\$(?:\.)?([^`]*)`")
 
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request with its query and body decoded."""
+    """A request to an operation."""
 
     request: Request
-    query: Any = None
-    body: Any = None
 
     @property
     def context(self) -> AppContext:
@@ -57,13 +60,13 @@ class Operation:
 
     method: str
     path: str
-    handler: Callable[[Call], Awaitable[Any]]
+    handler: Callable[..., Awaitable[Any]]
     summary: str
     answers: Any = None
     """The type of the response body; None where the handler makes the response itself."""
-    media: str = "application/json"
     query: type[msgspec.Struct] | None = None
     body: type[msgspec.Struct] | None = None
+    media: str = "application/json"
     form: dict[str, Any] | None = None
     """The JSON schema of a multipart/form-data body, where that is the body."""
     status: int = 200
@@ -77,20 +80,46 @@ class Operation:
         decoder = None if self.body is None else msgspec.json.Decoder(self.body)
 
         async def endpoint(request: Request) -> Response:
-            query = None if self.query is None else _decode_query(request, self.query)
-            body = None if decoder is None else await _decode_body(request, decoder)
-            call = Call(request, query, body)
+            call, decoded = Call(request), dict[str, Any]()
+            if self.query is not None:
+                decoded["query"] = _decode_query(request, self.query)
+            if decoder is not None:
+                decoded["body"] = await _decode_body(request, decoder)
             try:
-                result = await self.handler(call)
+                result = await self.handler(call, **decoded)
             except UnknownStory:
                 if not await call.context.uploads.has_more_stories():
                     raise
-                result = await self.handler(call)
+                result = await self.handler(call, **decoded)
             if isinstance(result, Response):
                 return result
             return Response(ENCODER.encode(result), self.status, media_type=self.media)
 
         return Route(self.path, endpoint, methods=[self.method])
+
+
+class Operations(list[Operation]):
+    """The operations of a module; called with how one is documented, it decorates the handler of a further one."""
+
+    def __init__(self, tag: str) -> None:
+        super().__init__()
+        self._tag = tag
+
+    def __call__(
+        self, method: str, path: str, summary: str, answers: Any = None, **documented: Any
+    ) -> Callable[[Handler], Handler]:
+        """`answers` is the type of the response body, where the handler's annotation does not say it."""
+
+        def add(handler: Handler) -> Handler:
+            types = get_type_hints(handler)
+            returned, query, body = types["return"], types.get("query"), types.get("body")
+            is_struct = isinstance(returned, type) and issubclass(returned, msgspec.Struct)
+            body_type = answers or (returned if is_struct else None)
+            options = {"tag": self._tag, **documented}
+            self.append(Operation(method, path, handler, summary, body_type, query, body, **options))
+            return handler
+
+        return add
 
 
 def _decode_query(request: Request, query_type: type[msgspec.Struct]) -> msgspec.Struct:

@@ -1,21 +1,29 @@
 """Replies sent while they are written: which part of their pieces can be sent already, and server-sent events.
 
-`ShownPieces` and `StopSequences` take pieces with `feed` and give back what is safe to send; `finish` gives the rest. A
-piece may end in the middle of a name or of a stop sequence, so some text is held back until it is known what follows.
+`ShownPieces`, `StopSequences` and `TokenLimit` take pieces with `feed` and give back what is safe to send; `finish`
+gives the rest. A piece may end in the middle of a name or of a stop sequence, so some text is held back until it is
+known what follows. Tokens are those of the shipped sentence encoder.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import cache
+from typing import Any, Literal
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from understudy.language.encoding import shipped_model
+from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
 from understudy.story.storyfile.name_finder import NameReplacer
 
-__all__ = ["EventStream", "ShownPieces", "StopSequences"]
+__all__ = ["EventStream", "ShownPieces", "StopSequences", "TokenLimit", "count_tokens", "cut", "total_tokens"]
+
+SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
+TOKENIZER = "tokenizer.json"
 
 
 class ShownPieces:
@@ -70,6 +78,65 @@ class StopSequences:
         """How many characters at the end of the text may be the beginning of a sequence."""
         longest = min(len(sequence) - 1, len(self._pending))
         return next((size for size in range(longest, 0, -1) if self._pending.endswith(sequence[:size])), 0)
+
+
+class TokenLimit:
+    """Ends a text that is being written after so many tokens, whatever its writer makes of the limit."""
+
+    def __init__(self, max_tokens: int | None) -> None:
+        self._max_tokens, self._text = max_tokens, ""
+        self.is_reached = False
+
+    def feed(self, piece: str) -> str:
+        """What may be sent of a piece."""
+        if self.is_reached:
+            return ""
+        sent, self._text = len(self._text), self._text + piece
+        if self._max_tokens is not None:
+            self._text, self.is_reached = truncate(self._text, self._max_tokens)
+        return self._text[sent:]
+
+
+def cut(text: str, sampling: Sampling) -> tuple[str, Literal["stop", "length"]]:
+    """A text that was not written for this request, as far as the request lets it go."""
+    ends = [index for index in map(text.find, sampling.stop) if index >= 0]
+    text = text[: min(ends)] if ends else text
+    if sampling.max_tokens is None:
+        return text, "stop"
+    text, is_truncated = truncate(text, sampling.max_tokens)
+    return text, "length" if is_truncated else "stop"
+
+
+def truncate(text: str, max_tokens: int) -> tuple[str, bool]:
+    """The first tokens of a text, as they are written in it; and whether any were cut off."""
+    if len(text) <= max_tokens:  # a token is at least a character
+        return text, False
+    offsets = _tokenizer().encode(text, add_special_tokens=False).offsets
+    if len(offsets) <= max_tokens:
+        return text, False
+    return text[: offsets[max_tokens][0]].rstrip(), True
+
+
+@cache
+def _tokenizer() -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(shipped_model() / TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    """The number of tokens of each text. Not as a batch, which would start a thread pool for a few words."""
+    encode = _tokenizer().encode
+    return [len(encode(text, add_special_tokens=False)) for text in texts]
+
+
+async def total_tokens(texts: Sequence[str]) -> int:
+    """The tokens of texts together; many are counted off the event loop."""
+    is_short = sum(map(len, texts)) < SHORT
+    return sum(count_tokens(texts) if is_short else await asyncio.to_thread(count_tokens, texts))
 
 
 class EventStream(Response):

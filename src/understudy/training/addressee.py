@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Reals
-from understudy.people.addressees import FEATURES, AddresseeModel, Dialogue, dialogue_of, feature_rows
+from understudy.people.addressees import FEATURES, AddresseeModel, Dialogue, EpithetUse, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
-from understudy.people.vocatives import EpithetUse
 from understudy.training.loop import Progress, no_progress
 from understudy.training.pdnc import NOBODY, NovelSpeech, character_aliases, speeches_of
 

@@ -16,7 +16,7 @@ from understudy.language.backends import Backend
 from understudy.language.backends.backend import LoggedBackend, ScriptedBackend, logged
 from understudy.language.backends.models_file import LLMSettings
 from understudy.language.backends.openai_api import OpenAIBackend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
 MESSAGES = [ChatMessage("system", "Du bist Zita."), ChatMessage("user", "Wer hat ihn geschrieben?")]

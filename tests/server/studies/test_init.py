@@ -13,13 +13,13 @@ from server.studies.conftest import AS_ORGANISER, request, study_app
 from studyserver import write_chat, write_likely
 from understudy.server.access import AccessPolicy, login_routes
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import OPERATIONS, TOKEN_PREFIXES, StudyContext, make_study_app, pages
+from understudy.server.studies import OPERATIONS, TOKEN_PREFIXES, StudyContext, make_study_app, routes
 from understudy.studies import participation
 from understudy.studies.chatting import chat_view, say
 from understudy.studies.opening import open_study
 from understudy.studies.store import StudyStore, open_study_store
 
-ROUTES = [*(operation.route() for operation in OPERATIONS), *pages.ROUTES, *login_routes(AccessPolicy())]
+ROUTES = [*(operation.route() for operation in OPERATIONS), *routes.ROUTES, *login_routes(AccessPolicy())]
 ENDPOINTS = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
 PARTICIPANTS = [(method, path) for method, path in ENDPOINTS if path.startswith(TOKEN_PREFIXES)]
 OPEN_TO_ALL = {("GET", "/health"), ("GET", "/login")}

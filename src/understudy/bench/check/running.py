@@ -26,8 +26,7 @@ from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson
 from understudy.metrics.utterances.record import APPROVED
 from understudy.metrics.voice import voice
-from understudy.progress import Progress, ignore_progress
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation, Progress, ignore_progress
 from understudy.story.dialogue import ChatMessage, Sampling, Score, Usage
 from understudy.story.storyfile import Story
 from understudy.text import guess_language, words

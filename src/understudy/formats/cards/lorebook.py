@@ -28,8 +28,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from understudy.story.dialogue import Turn
-from understudy.story.macros import fill_macros
 from understudy.story.types import LoreEntry
+from understudy.story.wording import fill_macros
 
 __all__ = ["POSITIONS", "keys_named", "lore_for", "unsupported_patterns"]
 

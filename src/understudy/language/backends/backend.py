@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from understudy.errors import BackendError, InputError
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["Backend", "Completion", "ScoringBackend", "ScriptedBackend", "estimate_tokens", "logged"]

@@ -21,7 +21,7 @@ from understudy.language.backends.answers import (
 from understudy.language.backends.exchange import HttpExchange, parse_url
 from understudy.language.backends.failures import Failure, Failures
 from understudy.language.backends.models_file import LLMSettings
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
 __all__ = ["PATH", "Cancelled", "ChatEndpoint", "request_body"]

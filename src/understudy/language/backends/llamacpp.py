@@ -23,7 +23,7 @@ from weakref import WeakSet
 from understudy.errors import BackendError
 from understudy.language.backends.backend import Completion
 from understudy.language.backends.gguf import GGUFModel, load_server, require_xllamacpp
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["LlamaCppBackend", "shared_backend"]

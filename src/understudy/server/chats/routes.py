@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import UnsetType
+import msgspec
 from starlette.responses import Response
 
 from understudy.server.chats.personas import OwnPersona
@@ -30,8 +30,7 @@ from understudy.server.chats.schemas import (
     SpeakerPersona,
     StopRequest,
 )
-from understudy.server.chats.service import Streaming
-from understudy.server.operations import Call, Operation
+from understudy.server.operations import Call, Operations
 from understudy.server.problems import Refused
 from understudy.server.streaming import EventStream
 from understudy.story.dialogue import USER_NAME, StreamingAgent
@@ -52,219 +51,169 @@ MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
 UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 
 
-async def list_chats(call: Call) -> ChatList:
-    query: ChatsQuery = call.query
-    return ChatList(await call.context.chats.list_chats(query.deleted))
-
-
-async def create(call: Call) -> ChatDocument:
-    chat: NewChat = call.body
-    return await call.context.chats.create(
-        chat.story,
-        chat.characters,
-        chat.at,
-        _speaker(chat.speaker),
-        chat.agent,
-        chat.greeting,
-        chat.sampling.sampling(),
-    )
-
-
-async def get(call: Call) -> ChatDocument:
-    return await call.context.chats.get(call.path("chat"))
-
-
-async def update(call: Call) -> ChatDocument:
-    changes: ChatChanges = call.body
-    return await call.context.chats.update(
-        call.path("chat"),
-        title=None if changes.title is None else await _clean_of_chat(call, changes.title),
-        at=changes.at,
-        characters=changes.characters,
-        speaker=changes.speaker if isinstance(changes.speaker, UnsetType) else _speaker(changes.speaker),
-        shown=changes.shown,
-        agent=changes.agent,
-        sampling=changes.sampling,
-    )
-
-
-async def delete(call: Call) -> Response:
-    await call.context.chats.delete(call.path("chat"))
-    return Response(status_code=204)
-
-
-async def restore(call: Call) -> ChatDocument:
-    return await call.context.chats.restore(call.path("chat"))
-
-
-async def say(call: Call) -> Response:
-    message: NewMessage = call.body
-    return _stream(
-        await call.context.chats.say(call.path("chat"), await _clean_of_chat(call, message.text), message.answerers)
-    )
-
-
-async def take_turns(call: Call) -> Response:
-    turn: NewTurn = call.body
-    return _stream(await call.context.chats.take_turns(call.path("chat"), turn.characters))
-
-
-async def continue_reply(call: Call) -> Response:
-    return _stream(await call.context.chats.continue_reply(call.path("chat"), _message_id(call)))
-
-
-async def stop(call: Call) -> ChatDocument:
-    request: StopRequest = call.body
-    return await call.context.chats.stop(call.path("chat"), request.message, request.seen, request.after)
-
-
-async def retry(call: Call) -> Response:
-    return _stream(await call.context.chats.retry(call.path("chat"), _message_id(call)))
-
-
-async def edit(call: Call) -> Response:
-    message: EditedMessage = call.body
-    return _stream(
-        await call.context.chats.edit(call.path("chat"), _message_id(call), await _clean_of_chat(call, message.text))
-    )
-
-
-async def remove_message(call: Call) -> ChatDocument:
-    return await call.context.chats.remove_message(call.path("chat"), _message_id(call))
-
-
-async def restore_message(call: Call) -> ChatDocument:
-    return await call.context.chats.restore_message(call.path("chat"), _message_id(call))
-
-
-async def branch(call: Call) -> ChatDocument:
-    return await call.context.chats.branch(call.path("chat"), _message_id(call))
-
-
-async def list_agents(call: Call) -> AgentList:
-    agents = call.context.executor.agents.items()
-    return AgentList([AgentDocument(name, isinstance(agent, StreamingAgent)) for name, agent in agents])
-
-
-async def list_personas(call: Call) -> PersonaList:
-    personas = await call.context.chats.list_personas()
-    return PersonaList([SpeakerPersona(persona.name, persona.description) for persona in personas])
-
-
-async def delete_persona(call: Call) -> Response:
-    await call.context.chats.delete_persona(call.path("name"))
-    return Response(status_code=204)
-
-
-async def export(call: Call) -> Response:
-    query: ExportQuery = call.query
-    chat, texts = await call.context.chats.get_with_texts(call.path("chat"))
-    media_type, extension = FORMATS[query.format]
-    stem = UNSAFE.sub("-", chat.title)[:60].strip("-").lower() or "chat"
-    return Response(
-        _render(chat, query.format, texts).encode(),
-        media_type=media_type,
-        headers={"Content-Disposition": f'attachment; filename="{stem}.{extension}"'},
-    )
-
-
-async def get_memory(call: Call) -> MemoryDocument:
-    return await call.context.memory.get(call.path("chat"))
-
-
-async def switch_memory(call: Call) -> MemoryDocument:
-    switch: MemorySwitch = call.body
-    name = None if switch.name is None else await _clean_of_chat(call, switch.name)
-    return await call.context.memory.switch(call.path("chat"), name)
-
-
-async def edit_remembered(call: Call) -> MemoryDocument:
-    changed: RememberedText = call.body
-    return await call.context.memory.edit(
-        call.path("chat"), _number(call, "number"), await _clean_of_chat(call, changed.text)
-    )
-
-
-async def forget_remembered(call: Call) -> MemoryDocument:
-    return await call.context.memory.forget(call.path("chat"), _number(call, "number"))
-
-
-async def forget_all(call: Call) -> MemoryDocument:
-    return await call.context.memory.forget(call.path("chat"))
-
-
-async def undo_memory(call: Call) -> MemoryDocument:
-    return await call.context.memory.undo(call.path("chat"))
-
-
 CHAT = "/api/chats/{chat}"
 MESSAGE = CHAT + "/messages/{message}"
 MEMORY = CHAT + "/memory"
 SENTENCE = MEMORY + "/{number}"
 EVENTS = "text/event-stream"
 
-OPERATIONS = (
-    Operation("GET", "/api/chats", list_chats, "Chats, the last changed first", ChatList, query=ChatsQuery,
-              tag="chats"),
-    Operation("POST", "/api/chats", create, "Begin a chat: a story, who is there, when, and who one speaks as",
-              ChatDocument, body=NewChat, status=201, refuses=(404,), tag="chats"),
-    Operation("GET", CHAT, get, "A chat, with the branch that is shown", ChatDocument, refuses=(404,), tag="chats"),
-    Operation("PATCH", CHAT, update, "Rename a chat, move it through the story, change who is there, show a branch",
-              ChatDocument, body=ChatChanges, refuses=(404,), tag="chats"),
-    Operation("DELETE", CHAT, delete, "Delete a chat; for a day it can be restored", status=204, refuses=(404,),
-              tag="chats"),
-    Operation("POST", CHAT + "/restore", restore, "Bring a deleted chat back", ChatDocument, refuses=(404,),
-              tag="chats"),
-    Operation("POST", CHAT + "/messages", say,
-              "Say something; events: said, thinking, reply, token, done, problem, end",
-              media=EVENTS, body=NewMessage, refuses=(404,), tag="chats"),
-    Operation("POST", CHAT + "/turns", take_turns, "Let somebody of the scene speak without saying anything",
-              media=EVENTS, body=NewTurn, refuses=(404, 409), tag="chats"),
-    Operation("POST", CHAT + "/stop", stop, "Stop the reply that is being streamed; what was seen of it is kept",
-              ChatDocument, body=StopRequest, refuses=(404,), tag="chats"),
-    Operation("POST", MESSAGE + "/retry", retry, "The next best reply, beside this one", media=EVENTS,
-              refuses=(404, 409), tag="chats"),
-    Operation("POST", MESSAGE + "/continue", continue_reply, "A reply with what comes after it, beside it",
-              media=EVENTS, refuses=(404, 409), tag="chats"),
-    Operation("POST", MESSAGE + "/edit", edit, "Say something else in a message's place: a new branch", media=EVENTS,
-              body=EditedMessage, refuses=(404,), tag="chats"),
-    Operation("DELETE", MESSAGE, remove_message, "Delete a message and what followed it", ChatDocument, refuses=(404,),
-              tag="chats"),
-    Operation("POST", MESSAGE + "/restore", restore_message,
-              "Bring back the message that was deleted last, with what followed it", ChatDocument, refuses=(404,),
-              tag="chats"),
-    Operation("POST", MESSAGE + "/branch", branch, "A new chat from here", ChatDocument, status=201, refuses=(404,),
-              tag="chats"),
-    Operation("GET", MEMORY, get_memory, "What the characters of a chat were told by its user, who is remembered",
-              MemoryDocument, refuses=(404,), tag="memory"),
-    Operation("PATCH", MEMORY, switch_memory, "Remember the user of a chat by a name from now on; null: no longer",
-              MemoryDocument, body=MemorySwitch, refuses=(404,), tag="memory"),
-    Operation("DELETE", MEMORY, forget_all, "Forget everything that the characters of a chat were told by its user",
-              MemoryDocument, refuses=(404, 409), tag="memory"),
-    Operation("PATCH", SENTENCE, edit_remembered, "Change a sentence that is remembered", MemoryDocument,
-              body=RememberedText, refuses=(404, 409), tag="memory"),
-    Operation("DELETE", SENTENCE, forget_remembered, "Forget a sentence", MemoryDocument, refuses=(404, 409),
-              tag="memory"),
-    Operation("POST", MEMORY + "/undo", undo_memory, "Undo the last change of what is remembered", MemoryDocument,
-              refuses=(404, 409), tag="memory"),
-    Operation("GET", "/api/agents", list_agents, "Who can find the words for a character", AgentList, tag="chats"),
-    Operation("GET", "/api/personas", list_personas, "Those of one's own that were spoken as", PersonaList,
-              tag="chats"),
-    Operation("DELETE", "/api/personas/{name}", delete_persona, "Forget one of one's own; chats keep theirs",
-              status=204, refuses=(404,), tag="chats"),
-    Operation("GET", CHAT + "/export", export, "A chat to take away: jsonl, sillytavern or markdown",
-              media="application/jsonl", query=ExportQuery, refuses=(404,), tag="chats"),
+OPERATIONS = Operations("chats")
+
+
+@OPERATIONS("GET", "/api/chats", "Chats, the last changed first")
+async def list_chats(call: Call, query: ChatsQuery) -> ChatList:
+    return ChatList(await call.context.chats.list_chats(query.deleted))
+
+
+@OPERATIONS("POST", "/api/chats", "Begin a chat: a story, who is there, when, and who one speaks as", status=201)
+async def create(call: Call, body: NewChat) -> ChatDocument:
+    sampling, speaker = body.sampling.sampling(), _speaker(body.speaker)
+    return await call.context.chats.create(
+        body.story, body.characters, body.at, speaker, body.agent, body.greeting, sampling
+    )
+
+
+@OPERATIONS("GET", CHAT, "A chat, with the branch that is shown")
+async def get(call: Call) -> ChatDocument:
+    return await call.context.chats.get(call.path("chat"))
+
+
+@OPERATIONS("PATCH", CHAT, "Rename a chat, move it through the story, change who is there, show a branch")
+async def update(call: Call, body: ChatChanges) -> ChatDocument:
+    changes = msgspec.structs.asdict(body)
+    changes["title"] = None if body.title is None else await _clean_of_chat(call, body.title)
+    changes["speaker"] = body.speaker if isinstance(body.speaker, msgspec.UnsetType) else _speaker(body.speaker)
+    return await call.context.chats.update(call.path("chat"), **changes)
+
+
+@OPERATIONS("DELETE", CHAT, "Delete a chat; for a day it can be restored", status=204)
+async def delete(call: Call) -> Response:
+    await call.context.chats.delete(call.path("chat"))
+    return Response(status_code=204)
+
+
+@OPERATIONS("POST", CHAT + "/restore", "Bring a deleted chat back")
+async def restore(call: Call) -> ChatDocument:
+    return await call.context.chats.restore(call.path("chat"))
+
+
+@OPERATIONS(
+    "POST", CHAT + "/messages", "Say something; events: said, thinking, reply, token, done, problem, end", media=EVENTS
+)
+async def say(call: Call, body: NewMessage) -> Response:
+    text = await _clean_of_chat(call, body.text)
+    return EventStream(*await call.context.chats.say(call.path("chat"), text, body.answerers))
+
+
+@OPERATIONS(
+    "POST", CHAT + "/turns", "Let somebody of the scene speak without saying anything", media=EVENTS, refuses=(409,)
+)
+async def take_turns(call: Call, body: NewTurn) -> Response:
+    return EventStream(*await call.context.chats.take_turns(call.path("chat"), body.characters))
+
+
+@OPERATIONS("POST", CHAT + "/stop", "Stop the reply that is being streamed; what was seen of it is kept")
+async def stop(call: Call, body: StopRequest) -> ChatDocument:
+    return await call.context.chats.stop(call.path("chat"), body.message, body.seen, body.after)
+
+
+@OPERATIONS("POST", MESSAGE + "/retry", "The next best reply, beside this one", media=EVENTS, refuses=(409,))
+async def retry(call: Call) -> Response:
+    return EventStream(*await call.context.chats.retry(call.path("chat"), _number(call, "message")))
+
+
+@OPERATIONS("POST", MESSAGE + "/continue", "A reply with what comes after it, beside it", media=EVENTS, refuses=(409,))
+async def continue_reply(call: Call) -> Response:
+    return EventStream(*await call.context.chats.continue_reply(call.path("chat"), _number(call, "message")))
+
+
+@OPERATIONS("POST", MESSAGE + "/edit", "Say something else in a message's place: a new branch", media=EVENTS)
+async def edit(call: Call, body: EditedMessage) -> Response:
+    number, text = _number(call, "message"), await _clean_of_chat(call, body.text)
+    return EventStream(*await call.context.chats.edit(call.path("chat"), number, text))
+
+
+@OPERATIONS("DELETE", MESSAGE, "Delete a message and what followed it")
+async def remove_message(call: Call) -> ChatDocument:
+    return await call.context.chats.remove_message(call.path("chat"), _number(call, "message"))
+
+
+@OPERATIONS("POST", MESSAGE + "/restore", "Bring back the message that was deleted last, with what followed it")
+async def restore_message(call: Call) -> ChatDocument:
+    return await call.context.chats.restore_message(call.path("chat"), _number(call, "message"))
+
+
+@OPERATIONS("POST", MESSAGE + "/branch", "A new chat from here", status=201)
+async def branch(call: Call) -> ChatDocument:
+    return await call.context.chats.branch(call.path("chat"), _number(call, "message"))
+
+
+@OPERATIONS("GET", MEMORY, "What the characters of a chat were told by its user, who is remembered", tag="memory")
+async def get_memory(call: Call) -> MemoryDocument:
+    return await call.context.memory.get(call.path("chat"))
+
+
+@OPERATIONS("PATCH", MEMORY, "Remember the user of a chat by a name from now on; null: no longer", tag="memory")
+async def switch_memory(call: Call, body: MemorySwitch) -> MemoryDocument:
+    name = None if body.name is None else await _clean_of_chat(call, body.name)
+    return await call.context.memory.switch(call.path("chat"), name)
+
+
+@OPERATIONS(
+    "DELETE", MEMORY, "Forget everything that the characters of a chat were told by its user", refuses=(409,),
+    tag="memory",
 )  # fmt: skip
+async def forget_all(call: Call) -> MemoryDocument:
+    return await call.context.memory.forget(call.path("chat"))
+
+
+@OPERATIONS("PATCH", SENTENCE, "Change a sentence that is remembered", refuses=(409,), tag="memory")
+async def edit_remembered(call: Call, body: RememberedText) -> MemoryDocument:
+    number, text = _number(call, "number"), await _clean_of_chat(call, body.text)
+    return await call.context.memory.edit(call.path("chat"), number, text)
+
+
+@OPERATIONS("DELETE", SENTENCE, "Forget a sentence", refuses=(409,), tag="memory")
+async def forget_remembered(call: Call) -> MemoryDocument:
+    return await call.context.memory.forget(call.path("chat"), _number(call, "number"))
+
+
+@OPERATIONS("POST", MEMORY + "/undo", "Undo the last change of what is remembered", refuses=(409,), tag="memory")
+async def undo_memory(call: Call) -> MemoryDocument:
+    return await call.context.memory.undo(call.path("chat"))
+
+
+@OPERATIONS("GET", "/api/agents", "Who can find the words for a character")
+async def list_agents(call: Call) -> AgentList:
+    agents = call.context.executor.agents.items()
+    return AgentList([AgentDocument(name, isinstance(agent, StreamingAgent)) for name, agent in agents])
+
+
+@OPERATIONS("GET", "/api/personas", "Those of one's own that were spoken as")
+async def list_personas(call: Call) -> PersonaList:
+    personas = await call.context.chats.list_personas()
+    return PersonaList([SpeakerPersona(persona.name, persona.description) for persona in personas])
+
+
+@OPERATIONS("DELETE", "/api/personas/{name}", "Forget one of one's own; chats keep theirs", status=204)
+async def delete_persona(call: Call) -> Response:
+    await call.context.chats.delete_persona(call.path("name"))
+    return Response(status_code=204)
+
+
+@OPERATIONS("GET", CHAT + "/export", "A chat to take away: jsonl, sillytavern or markdown", media="application/jsonl")
+async def export(call: Call, query: ExportQuery) -> Response:
+    chat, texts = await call.context.chats.get_with_texts(call.path("chat"))
+    media_type, extension = FORMATS[query.format]
+    stem = UNSAFE.sub("-", chat.title)[:60].strip("-").lower() or "chat"
+    disposition = {"Content-Disposition": f'attachment; filename="{stem}.{extension}"'}
+    return Response(_render(chat, query.format, texts).encode(), media_type=media_type, headers=disposition)
 
 
 def _speaker(speaker: str | SpeakerPersona | None) -> str | OwnPersona | None:
     if not isinstance(speaker, SpeakerPersona):
         return speaker
     return OwnPersona(" ".join(_clean(speaker.name).split()), _clean(speaker.description))
-
-
-def _message_id(call: Call) -> int:
-    return _number(call, "message")
 
 
 def _number(call: Call, what: str) -> int:
@@ -290,10 +239,6 @@ async def _clean_of_chat(call: Call, text: str) -> str:
     except Refused:
         await call.context.chats.get(call.path("chat"))
         raise
-
-
-def _stream(streaming: Streaming) -> Response:
-    return EventStream(*streaming)
 
 
 def _render(chat: ChatDocument, form: ExportFormat, texts: Mapping[int, str]) -> str:

@@ -19,7 +19,7 @@ from understudy.server.drawing.charts import TimeAxis, course_chart, time_axis
 from understudy.server.drawing.svg import portrait
 from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
 from understudy.server.names import persona_as_shown, situation_of, tones
-from understudy.server.operations import Call, Operation
+from understudy.server.operations import Call, Operations
 from understudy.server.problems import Refused
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Persona
@@ -27,7 +27,7 @@ from understudy.story.spoiler_free import Course, Stop, courses_so_far, most_cha
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["LEVELS", "OPERATIONS", "Portrayal", "portray"]
+__all__ = ["OPERATIONS", "portray"]
 
 LEVELS = ("affection", "familiarity")
 
@@ -123,15 +123,23 @@ class CourseQuery(msgspec.Struct):
     kind: Literal["both", "affection", "familiarity"] = "both"
 
 
-async def draw_portrait(call: Call) -> Response:
+CHARACTER = "/api/stories/{story}/characters/{name}"
+OPERATIONS = Operations("pictures")
+
+
+@OPERATIONS(
+    "GET", f"{CHARACTER}/portrait.svg",
+    "A portrait drawn from a name's initials, or the way to the picture of the card", media=SVG,
+)  # fmt: skip
+async def draw_portrait(call: Call, query: PortraitQuery) -> Response:
     story, name = call.context.stories.story(call.path("story")), call.path("name")
     if await to_thread.run_sync(_picture, story, name) is not None:
         address = f"/api/stories/{quote(call.path('story'), safe='')}/characters/{quote(name, safe='')}/portrait.png"
         return RedirectResponse(address, headers=SHORTLY_CACHED)
-    query: PortraitQuery = call.query
     return Response(portrait(name, query.tone), media_type=SVG, headers=CACHED)
 
 
+@OPERATIONS("GET", f"{CHARACTER}/portrait.png", "The picture that a character's card came in", media=PNG)
 async def get_picture(call: Call) -> Response:
     story, name = call.context.stories.story(call.path("story")), call.path("name")
     picture = await to_thread.run_sync(_picture, story, name)
@@ -144,15 +152,21 @@ def _picture(story: Story, name: str) -> bytes | None:
     return story.picture(name) if story.is_name(name) else None
 
 
-async def draw_ties(call: Call) -> Response:
-    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
-    assert isinstance(query, TiesQuery)
+@OPERATIONS(
+    "GET", f"{CHARACTER}/relations.svg",
+    "The graph of a character's ties at a moment (the end, if none is given)", media=SVG,
+)  # fmt: skip
+async def draw_ties(call: Call, query: TiesQuery) -> Response:
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
     return _file(await to_thread.run_sync(_ties, story, name, query), f"{name} ties {query.at}")
 
 
-async def draw_course(call: Call) -> Response:
-    story, name, query = call.context.stories.story(call.path("story")), call.path("name"), call.query
-    assert isinstance(query, CourseQuery)
+@OPERATIONS(
+    "GET", f"{CHARACTER}/course.svg",
+    "How affection and familiarity towards somebody went, up to a moment (the end, if none is given)", media=SVG,
+)  # fmt: skip
+async def draw_course(call: Call, query: CourseQuery) -> Response:
+    story, name = call.context.stories.story(call.path("story")), call.path("name")
     picture = await to_thread.run_sync(_course, story, name, query)
     return _file(picture, f"{name} towards {query.to or 'others'} {query.at}")
 
@@ -182,26 +196,3 @@ def _course(story: Story, name: str, query: CourseQuery) -> Markup:
         whom = "anybody" if to is None else to
         raise Refused(f"nothing is told of such a feeling of {portrayal.shown} towards {whom} so far", 404, "to")
     return portrayal.chart(to, kinds, standalone=True)
-
-
-OPERATIONS = (
-    Operation(
-        "GET", "/api/stories/{story}/characters/{name}/portrait.svg", draw_portrait,
-        "A portrait drawn from a name's initials, or the way to the picture of the card",
-        media=SVG, query=PortraitQuery, refuses=(404,), tag="pictures",
-    ),
-    Operation(
-        "GET", "/api/stories/{story}/characters/{name}/portrait.png", get_picture,
-        "The picture that a character's card came in", media=PNG, refuses=(404,), tag="pictures",
-    ),
-    Operation(
-        "GET", "/api/stories/{story}/characters/{name}/relations.svg", draw_ties,
-        "The graph of a character's ties at a moment (the end, if none is given)", media=SVG, query=TiesQuery,
-        refuses=(404,), tag="pictures",
-    ),
-    Operation(
-        "GET", "/api/stories/{story}/characters/{name}/course.svg", draw_course,
-        "How affection and familiarity towards somebody went, up to a moment (the end, if none is given)", media=SVG,
-        query=CourseQuery, refuses=(404,), tag="pictures",
-    ),
-)  # fmt: skip

@@ -17,10 +17,10 @@ from understudy.server.openai.messages import (
     read_aim,
     read_prompt,
     system_texts,
+    task_reply,
     without_name,
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
-from understudy.server.openai.tasks import task_reply
 from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
 from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 
 import msgspec
+import numpy as np
 from starlette.responses import Response
 
 from understudy import __version__
 from understudy.formats.cards.document import USER
+from understudy.language.encoding import SentenceEncoder
 from understudy.server.context import Listed
 from understudy.server.names import ModelName, shown_names, speakers_before
 from understudy.server.openai.completions import Completing
-from understudy.server.openai.encoder import embed
 from understudy.server.openai.requests import ParsedRequest, model_not_found, parse_request, parse_text_request
 from understudy.server.openai.schemas import (
     ChatCompletion,
     ChatRequest,
+    Embedding,
     EmbeddingList,
     EmbeddingsRequest,
+    EmbeddingsUsage,
     Model,
     ModelList,
     ModelsQuery,
     TextCompletion,
     TextRequest,
 )
-from understudy.server.operations import Call, Operation
+from understudy.server.operations import Call, Operations
+from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.streaming import EventStream
+from understudy.server.streaming import EventStream, count_tokens
 from understudy.story.dialogue import Agent
 from understudy.story.persona import died_at
 from understudy.story.storyfile import CastMember, Story
@@ -40,17 +45,20 @@ from understudy.story.types import Fact, Moment, Relation
 __all__ = ["OPERATIONS"]
 
 OWNER = "understudy"
+ENCODER = "encoder"
+MAX_TEXTS = 256
 MAIN, MAIN_SHARE = 12, 0.1  # characters of a story, and the least share of the lines of who speaks most
 TURNS = 3  # moments between start and end
 STARTED = int(time.time())
+OPERATIONS = Operations("OpenAI")
 
 
-async def list_models(call: Call) -> ModelList:
+@OPERATIONS("GET", "/v1/models", "Who can be spoken to")
+async def list_models(call: Call, query: ModelsQuery) -> ModelList:
     """The characters of every story at a few moments, or those of a story who have spoken before a moment.
 
     Any other moment can be asked for all the same.
     """
-    query: ModelsQuery = call.query
     registry = call.context.stories
     stories = [query.story] if query.story is not None else [name for name, _ in registry]
 
@@ -126,6 +134,7 @@ def _model(name: ModelName, label: str) -> Model:
     return Model(str(name), STARTED, OWNER, label)
 
 
+@OPERATIONS("GET", "/v1/models/{model:path}", "A model, if it exists")
 async def get_model(call: Call) -> Model:
     name = ModelName.parse(call.path("model"))
     with model_not_found():
@@ -136,17 +145,21 @@ async def get_model(call: Call) -> Model:
     return _model(model, character.shown_name if is_of_cards else f"{character.shown_name}, {moment.dotted}")
 
 
-async def create_completion(call: Call) -> ChatCompletion | TextCompletion | Response:
-    request: ChatRequest = call.body
-    parsed = await parse_request(request, call.context.stories)
-    asked = msgspec.json.encode((request.model, request.agent, request.messages))
-    return await _complete(call, request, parsed, asked, bool(request.logprobs))
+@OPERATIONS(
+    "POST", "/v1/chat/completions", "What a character answers", ChatCompletion, refuses=(502, 503), streams=True
+)
+async def create_completion(call: Call, body: ChatRequest) -> ChatCompletion | TextCompletion | Response:
+    parsed = await parse_request(body, call.context.stories)
+    asked = msgspec.json.encode((body.model, body.agent, body.messages))
+    return await _complete(call, body, parsed, asked, bool(body.logprobs))
 
 
-async def create_text_completion(call: Call) -> ChatCompletion | TextCompletion | Response:
-    request: TextRequest = call.body
-    parsed = await parse_text_request(request, call.context.stories)
-    return await _complete(call, request, parsed, msgspec.json.encode((request.model, request.agent, request.prompt)))
+@OPERATIONS(
+    "POST", "/v1/completions", "How a character goes on with a text", TextCompletion, refuses=(502, 503), streams=True
+)
+async def create_text_completion(call: Call, body: TextRequest) -> ChatCompletion | TextCompletion | Response:
+    parsed = await parse_text_request(body, call.context.stories)
+    return await _complete(call, body, parsed, msgspec.json.encode((body.model, body.agent, body.prompt)))
 
 
 async def _complete(
@@ -174,26 +187,47 @@ def fingerprint_of(agent: Agent, version: int = 0) -> str:
     return f"fp_{blake2b(identity.encode(), digest_size=6).hexdigest()}"
 
 
-async def create_embeddings(call: Call) -> EmbeddingList:
-    request: EmbeddingsRequest = call.body
-    return await call.context.executor.run(partial(embed, request), call.disconnected)
+@OPERATIONS("POST", "/v1/embeddings", "Texts as vectors of the shipped encoder", refuses=(503,))
+async def create_embeddings(call: Call, body: EmbeddingsRequest) -> EmbeddingList:
+    return await call.context.executor.run(partial(_embed, body), call.disconnected)
 
 
-OPERATIONS = (
-    Operation(
-        "POST", "/v1/chat/completions", create_completion, "What a character answers",
-        answers=ChatCompletion, body=ChatRequest, refuses=(502, 503), tag="OpenAI", streams=True,
-    ),
-    Operation(
-        "POST", "/v1/completions", create_text_completion, "How a character goes on with a text",
-        answers=TextCompletion, body=TextRequest, refuses=(502, 503), tag="OpenAI", streams=True,
-    ),
-    Operation(
-        "GET", "/v1/models", list_models, "Who can be spoken to", answers=ModelList, query=ModelsQuery, tag="OpenAI"
-    ),
-    Operation("GET", "/v1/models/{model:path}", get_model, "A model, if it exists", answers=Model, tag="OpenAI"),
-    Operation(
-        "POST", "/v1/embeddings", create_embeddings, "Texts as vectors of the shipped encoder",
-        answers=EmbeddingList, body=EmbeddingsRequest, refuses=(503,), tag="OpenAI",
-    ),
-)  # fmt: skip
+@cache
+def _encoder() -> SentenceEncoder:
+    return SentenceEncoder(cache=False)  # clients' texts are not stored
+
+
+def _embed(request: EmbeddingsRequest) -> EmbeddingList:
+    if request.model != ENCODER:
+        problem = f"'{request.model[:80]}' makes no embeddings here: use '{ENCODER}', the encoder that ships"
+        raise Refused(problem, 404, param="model", code="model_not_found")
+    texts = _validated(request.input)
+    encoder = _encoder()
+    if request.dimensions not in (None, encoder.width):
+        problem = f"vectors have {encoder.width} dimensions and are not shortened: leave dimensions out"
+        raise Refused(problem, 400, param="dimensions", code="unsupported_parameter")
+    vectors = encoder.encode(texts, keep=False)
+    tokens = sum(count_tokens(texts))
+    as_base64 = request.encoding_format == "base64"
+    return EmbeddingList(
+        [
+            Embedding(index, base64.b64encode(vector.astype(np.float32)).decode() if as_base64 else vector.tolist())
+            for index, vector in enumerate(vectors)
+        ],
+        request.model,
+        EmbeddingsUsage(tokens, tokens),
+    )
+
+
+def _validated(value: object) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not texts:
+        raise Refused("input must be a text, or a list of texts", 400, param="input")
+    if any(isinstance(text, int | list) for text in texts):
+        raise Refused("input cannot be tokens, which mean other words to other models: send the text", 400, "input")
+    if len(texts) > MAX_TEXTS:
+        raise Refused(f"input may hold at most {MAX_TEXTS} texts: send the rest in another request", 400, "input")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str) or not text:
+            raise Refused("a text to embed must be a string, and not empty", 400, param=f"input[{index}]")
+    return texts

@@ -31,11 +31,11 @@ from understudy.server.pages import page, portrait_address, problem_page
 from understudy.server.pages.story import story_address
 from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story.dialogue import USER_NAME, Situation, StreamingAgent
-from understudy.story.macros import fill_macros
 from understudy.story.names import people_at, shown_names_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
+from understudy.story.wording import fill_macros
 
 __all__ = ["ROUTES", "openers"]
 

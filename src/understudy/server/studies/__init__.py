@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from understudy.server import openapi
+from understudy.server import application
 from understudy.server.access import AccessPolicy, DatabaseSessions
-from understudy.server.application import make_application
 from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Operation
-from understudy.server.studies import pages, routes
+from understudy.server.studies import routes
 from understudy.server.studies.context import LoginDatabase, StudyContext
 
 __all__ = ["OPERATIONS", "TOKEN_PREFIXES", "StudyContext", "make_study_app"]
 
-OPERATIONS: tuple[Operation, ...] = (*routes.OPERATIONS, *openapi.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (*routes.OPERATIONS, *application.OPERATIONS)
 TOKEN_PREFIXES = ("/take/", "/api/take/")
 ABOUT = "Here studies are run: people answer questions about stories and their characters."
 SUMMARY = "Studies: what participants do with a token of theirs, and what the organiser sees."
@@ -32,6 +31,6 @@ def make_study_app(
     """
     policy = policy or AccessPolicy()
     policy = replace(policy, sessions=DatabaseSessions(LoginDatabase(context.store), policy))
-    return make_application(
-        context, OPERATIONS, pages.ROUTES, policy, limits, about=ABOUT, summary=SUMMARY, token_prefixes=TOKEN_PREFIXES
+    return application.make_application(
+        context, OPERATIONS, routes.ROUTES, policy, limits, about=ABOUT, summary=SUMMARY, token_prefixes=TOKEN_PREFIXES
     )

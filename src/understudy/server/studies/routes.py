@@ -1,30 +1,36 @@
-"""The API of studies: what a participant does with a token, and what the organiser sees and does.
+"""The API and pages of studies: what a participant does with a token, and what the organiser sees and does.
 
 A token opens what its person may see and nothing else: every function of `participation` starts from the person whose
 token it is.
 
 In a chat, requests for news are long polls and a message is said once. An agent's reply is made by whichever process
 took the message, or, where that was killed, by one that is asked for the chat later: the database says whose turn it is
-and who is at it.
+and who is at it. The participant's page is filled by its script; the organiser's has a chart of the pace.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
 from typing import Any
 
 import msgspec
 from anyio import to_thread
+from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.server.api import Health, get_health
-from understudy.server.operations import Call, Operation
+from understudy.server.api import get_health
+from understudy.server.drawing.svg import PlotArea, bar, drawing, label
+from understudy.server.operations import Call, Operations
+from understudy.server.pages import bare_page
 from understudy.server.problems import ProblemDetail, Refused
 from understudy.server.studies.context import AgreementCache, study_context_of, use_store
 from understudy.server.studies.schemas import (
@@ -63,14 +69,25 @@ from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyStatus, status_of
 from understudy.studies.store import StoredStudy, StudyStore
 
-__all__ = ["OPERATIONS", "dashboard_of", "summaries"]
+__all__ = ["OPERATIONS", "ROUTES", "pace_bars", "pace_chart", "since"]
 
 LONGEST_POLL_S = 20.0
 LOOK_EVERY_S = 0.4
+HOUR_S, DAY_HOURS = 3600, 24
+PACE = PlotArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
+MOST_HOURS = 48
+MOST_BARS = 60
+MOST_LABELS = 10  # so that they do not touch
+MOST_BAR_WIDTH = 40.0
 ANSWER_EVERY_S = 2.0
 """How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
 RENEW_S = 3.0
 ATTEMPTS = 3
+
+
+TAKE = "/api/take/{token}"
+STUDY = "/api/studies/{study}"
+OPERATIONS = Operations("participants")
 
 
 def _refusal(problems: Sequence[Problem]) -> Response:
@@ -84,25 +101,31 @@ def _document(view: View) -> ParticipantView:
     return msgspec.convert(view.document(), ParticipantView)
 
 
+@OPERATIONS("GET", TAKE, "What a participant sees now")
 async def get_view(call: Call) -> ParticipantView:
     return _document(await use_store(call.request, participation.view, call.path("token")))
 
 
-async def post_consent(call: Call) -> Any:
+@OPERATIONS("POST", f"{TAKE}/consent", "Agree to take part", ParticipantView, refuses=(422,))
+async def post_consent(call: Call, body: ConsentBody) -> Any:
     try:
-        arguments = call.path("token"), call.body.asked
+        arguments = call.path("token"), body.asked
         return _document(await use_store(call.request, participation.give_consent, *arguments))
     except AnswerRefused as refused:
         return _refusal(refused.problems)
 
 
-async def post_check(call: Call) -> AnswerProblems:
-    arguments = call.path("token"), call.body.assignment, call.body.answer
+@OPERATIONS("POST", f"{TAKE}/check", "What is wrong with an answer so far")
+async def post_check(call: Call, body: CheckBody) -> AnswerProblems:
+    arguments = call.path("token"), body.assignment, body.answer
     return AnswerProblems(await use_store(call.request, participation.check_answer, *arguments))
 
 
-async def post_answer(call: Call) -> Any:
-    body: AnswerBody = call.body
+@OPERATIONS(
+    "POST", f"{TAKE}/answers", "Answer an item; the same answer sent again counts once", ParticipantView,
+    refuses=(422, 507),
+)  # fmt: skip
+async def post_answer(call: Call, body: AnswerBody) -> Any:
     try:
         arguments = call.path("token"), body.assignment, body.answer, body.comment, body.seconds
         return _document(await use_store(call.request, participation.give_answer, *arguments))
@@ -110,16 +133,18 @@ async def post_answer(call: Call) -> Any:
         return _refusal(refused.problems)
 
 
-async def post_undo(call: Call) -> ParticipantView:
+@OPERATIONS("POST", f"{TAKE}/undo", "Take the last answer back")
+async def post_undo(call: Call, body: EmptyBody) -> ParticipantView:  # noqa: ARG001
     return _document(await use_store(call.request, participation.take_back, call.path("token")))
 
 
-async def post_withdraw(call: Call) -> WithdrawalDocument:
+@OPERATIONS("POST", f"{TAKE}/withdraw", "Delete a participant and everything they gave")
+async def post_withdraw(call: Call, body: EmptyBody) -> WithdrawalDocument:  # noqa: ARG001
     await use_store(call.request, participation.withdraw, call.path("token"))
     return WithdrawalDocument(True)
 
 
-def summaries(store: StudyStore) -> StudyList:
+def _summaries(store: StudyStore) -> StudyList:
     return StudyList([_summary(status_of(store, stored)) for stored in store.studies()])
 
 
@@ -137,7 +162,7 @@ def _find_study(store: StudyStore, name: str) -> StoredStudy:
         raise Refused(str(error), 404) from error
 
 
-def dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyDashboard:
+def _dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyDashboard:
     stored = _find_study(store, name)
     status = status_of(store, stored)
     agreement = cache.rows_of(store, stored, status.answers)
@@ -145,20 +170,23 @@ def dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyDa
     return msgspec.convert({**status.document(), **figures}, StudyDashboard)
 
 
+@OPERATIONS("GET", "/api/studies", "The studies of this server", tag="organisers")
 async def list_studies(call: Call) -> StudyList:
-    return await use_store(call.request, summaries)
+    return await use_store(call.request, _summaries)
 
 
+@OPERATIONS("GET", STUDY, "How far a study is", tag="organisers")
 async def get_study(call: Call) -> StudyDashboard:
-    return await use_store(call.request, dashboard_of, call.path("study"), study_context_of(call.request).agreement)
+    return await use_store(call.request, _dashboard_of, call.path("study"), study_context_of(call.request).agreement)
 
 
 def _invite(store: StudyStore, name: str, count: int) -> list[str]:
     return store.invite(_find_study(store, name).name, count)
 
 
-async def post_tokens(call: Call) -> LinkList:
-    tokens = await use_store(call.request, _invite, call.path("study"), call.body.count)
+@OPERATIONS("POST", f"{STUDY}/tokens", "Make links for participants", tag="organisers")
+async def post_tokens(call: Call, body: LinkCount) -> LinkList:
+    tokens = await use_store(call.request, _invite, call.path("study"), body.count)
     base = str(call.request.base_url)
     return LinkList([f"{base}take/{token}" for token in tokens])
 
@@ -170,19 +198,27 @@ def _end(store: StudyStore, name: str, code: str) -> None:
         raise Refused(str(error), 404) from error
 
 
+@OPERATIONS(
+    "DELETE", f"{STUDY}/people/{{code}}", "End a participant's link; what they answered stays", status=204,
+    tag="organisers",
+)  # fmt: skip
 async def end_person(call: Call) -> Response:
     await use_store(call.request, _end, call.path("study"), call.path("code"))
     return Response(status_code=204)
 
 
+OPERATIONS("GET", "/health", "Whether the server is up", tag="server")(get_health)
+
+
+@OPERATIONS("GET", "/metrics", "Figures for Prometheus", media="text/plain", tag="server")
 async def get_metrics(call: Call) -> Response:
     exposition = study_context_of(call.request).telemetry.exposition()
     return Response(exposition, headers={"Content-Type": METRICS_TYPE})
 
 
-async def get_chat(call: Call) -> StudyChatDocument:
+@OPERATIONS("GET", f"{TAKE}/chat", "The chat, once something is new in it")
+async def get_chat(call: Call, query: ChatQuery) -> StudyChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_POLL_S`."""
-    query: ChatQuery = call.query
     context = study_context_of(call.request)
     view = await use_store(call.request, chat_view, call.path("token"), query.state)
     until, answer_at = monotonic() + LONGEST_POLL_S, 0.0
@@ -197,8 +233,8 @@ async def get_chat(call: Call) -> StudyChatDocument:
     return _chat_document(view, query.after)
 
 
-async def post_message(call: Call) -> Any:
-    body: ChatBody = call.body
+@OPERATIONS("POST", f"{TAKE}/chat", "Say something; the same key again says it once", StudyChatDocument, refuses=(422,))
+async def post_message(call: Call, body: ChatBody) -> Any:
     result = await use_store(call.request, say, call.path("token"), body.text, body.key)
     if isinstance(result, list):
         return _refusal(result)
@@ -251,48 +287,92 @@ async def _renew_lease(request: Request, item: int) -> None:
             await use_store(request, renew_lease, item)
 
 
-TAKE = "/api/take/{token}"
-STUDY = "/api/studies/{study}"
-OPERATIONS = (
-    Operation("GET", TAKE, get_view, "What a participant sees now", answers=ParticipantView, tag="participants"),
-    Operation(
-        "POST", f"{TAKE}/consent", post_consent, "Agree to take part", answers=ParticipantView, body=ConsentBody,
-        refuses=(422,), tag="participants",
-    ),
-    Operation(
-        "POST", f"{TAKE}/check", post_check, "What is wrong with an answer so far", answers=AnswerProblems,
-        body=CheckBody, tag="participants",
-    ),
-    Operation(
-        "POST", f"{TAKE}/answers", post_answer, "Answer an item; the same answer sent again counts once",
-        answers=ParticipantView, body=AnswerBody, refuses=(422, 507), tag="participants",
-    ),
-    Operation(
-        "POST", f"{TAKE}/undo", post_undo, "Take the last answer back", answers=ParticipantView, body=EmptyBody,
-        tag="participants",
-    ),
-    Operation(
-        "POST", f"{TAKE}/withdraw", post_withdraw, "Delete a participant and everything they gave",
-        answers=WithdrawalDocument, body=EmptyBody, tag="participants",
-    ),
-    Operation(
-        "GET", f"{TAKE}/chat", get_chat, "The chat, once something is new in it", answers=StudyChatDocument,
-        query=ChatQuery, tag="participants",
-    ),
-    Operation(
-        "POST", f"{TAKE}/chat", post_message, "Say something; the same key again says it once",
-        answers=StudyChatDocument, body=ChatBody, refuses=(422,), tag="participants",
-    ),
-    Operation("GET", "/api/studies", list_studies, "The studies of this server", answers=StudyList, tag="organisers"),
-    Operation("GET", STUDY, get_study, "How far a study is", answers=StudyDashboard, tag="organisers"),
-    Operation(
-        "POST", f"{STUDY}/tokens", post_tokens, "Make links for participants", answers=LinkList, body=LinkCount,
-        tag="organisers",
-    ),
-    Operation(
-        "DELETE", f"{STUDY}/people/{{code}}", end_person, "End a participant's link; what they answered stays",
-        status=204, tag="organisers",
-    ),
-    Operation("GET", "/health", get_health, "Whether the server is up", answers=Health, tag="server"),
-    Operation("GET", "/metrics", get_metrics, "Figures for Prometheus", media="text/plain", tag="server"),
-)  # fmt: skip
+async def take(request: Request) -> Response:
+    token = str(request.path_params["token"])
+    try:
+        view = await use_store(request, participation.view, token)
+    except Refused as refused:
+        return bare_page("take_unknown.html", refused.status, message=str(refused))
+    return bare_page("take.html", title=view.stored.study.title, token=token)
+
+
+async def studies(request: Request) -> Response:
+    listed = await use_store(request, _summaries)
+    return bare_page("studies.html", studies=listed.studies, request=request)
+
+
+async def study(request: Request) -> Response:
+    name = str(request.path_params["study"])
+    try:
+        dashboard = await use_store(request, _dashboard_of, name, study_context_of(request).agreement)
+    except Refused as refused:
+        return bare_page("study_unknown.html", refused.status, message=str(refused), request=request)
+    pace, now = pace_chart(dashboard.pace), datetime.now(UTC)
+    return bare_page("study.html", study=dashboard, pace=pace, since=since, request=request, now=now)
+
+
+async def front(_: Request) -> Response:
+    return RedirectResponse("/studies", 303)
+
+
+def since(hour: str | None, now: datetime) -> str:
+    """How long ago an hour was, in a few words."""
+    if hour is None:
+        return "never"
+    hours = int((now - datetime.fromisoformat(hour)).total_seconds() // HOUR_S)
+    if hours < 1:
+        return "this hour"
+    if hours < DAY_HOURS:
+        return f"{hours} hour{'' if hours == 1 else 's'} ago"
+    days = hours // DAY_HOURS
+    return f"{days} day{'' if days == 1 else 's'} ago"
+
+
+def pace_bars(pace: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """A label and a count for each hour, or day, from the first answer to the last; at most the latest `MOST_BARS`."""
+    if not pace:
+        return []
+    counts = Counter({datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): count for hour, count in pace})
+    step, form = timedelta(hours=1), "%H:00"
+    if max(counts) - min(counts) >= timedelta(hours=MOST_HOURS):
+        days = Counter[datetime]()
+        for hour, count in counts.items():
+            days[hour.replace(hour=0)] += count
+        counts, step, form = days, timedelta(days=1), "%d %b"
+    first, last = min(counts), max(counts)
+    bars = [first + number * step for number in range((last - first) // step + 1)]
+    return [(time.strftime(form), counts[time]) for time in bars[-MOST_BARS:]]
+
+
+def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
+    """How many answers came when, as bars: by the hour, or by the day where a study has run for longer."""
+    bars = pace_bars(pace)
+    most = max((count for _, count in bars), default=0)
+    unit = "day" if bars and ":" not in bars[0][0] else "hour"
+    bottom, share = PACE.y(1), 1 / max(len(bars), 1)
+    width = min((PACE.x(share) - PACE.x(0)) * 0.8, MOST_BAR_WIDTH)
+    every = max(-(-len(bars) // MOST_LABELS), 1)
+    drawn = []
+    for number, (time, count) in enumerate(bars):
+        middle = PACE.x(share * (number + 0.5))
+        drawn.append(bar(middle, bottom, width, bottom - PACE.y(1 - count / most), f"{time}: {count}"))
+        if number % every == 0:
+            drawn.append(label(time, (middle, PACE.height - 6), "middle", class_="bar-label"))
+    return drawing(
+        f"Answers by the {unit}, {most} at most",
+        (0, 0, PACE.width, PACE.height),
+        PACE.horizontal("rule", bottom),
+        label(str(most), (PACE.left - 6, PACE.top + 10), "end", class_="bar-label"),
+        label("0", (PACE.left - 6, bottom), "end", class_="bar-label"),
+        *drawn,
+        class_="pace",
+        standalone=False,
+    )
+
+
+ROUTES = [
+    Route("/", front),
+    Route("/take/{token}", take),
+    Route("/studies", studies),
+    Route("/studies/{study}", study),
+]

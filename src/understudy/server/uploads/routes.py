@@ -13,7 +13,7 @@ from anyio import to_thread
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from understudy.formats.documents import reading_document
-from understudy.server.operations import ENCODER, Call, Operation
+from understudy.server.operations import ENCODER, Call, Operations
 from understudy.server.problems import Refused
 from understudy.server.uploads.fixes import CastChange, Fix
 from understudy.server.uploads.quotations import (
@@ -308,30 +308,41 @@ def _with_job(upload: Upload, job: ReadingJob) -> Upload:
     return upload
 
 
-async def _send(call: Call) -> UploadReport:
+UPLOAD = "/api/uploads/{upload}"
+OPERATIONS = Operations("uploads")
+
+
+@OPERATIONS(
+    "POST", "/api/uploads", "Send the files of one story, as a form; it is read and put on stage", form=FORM,
+    status=201, refuses=(409, 507),
+)  # fmt: skip
+async def _send(call: Call, query: SendQuery) -> UploadReport:
     uploads = call.context.uploads
     upload, already = await uploads.receive(call.request.headers.get("content-type", ""), call.request.stream())
-    if call.query.wait:
+    if query.wait:
         await uploads.jobs.wait(upload)
     report = await upload_report(uploads, upload)
     report.already = already
     return report
 
 
+@OPERATIONS("GET", "/api/uploads", "Every story that was sent")
 async def _list(call: Call) -> Uploads:
     return Uploads(await all_uploads(call.context.uploads))
 
 
-async def _get(call: Call) -> UploadReport:
-    return await upload_report(call.context.uploads, call.path("upload"), call.query.unread)
+@OPERATIONS("GET", UPLOAD, "A story that was sent, with the reader's report of all of it")
+async def _get(call: Call, query: ReportQuery) -> UploadReport:
+    return await upload_report(call.context.uploads, call.path("upload"), query.unread)
 
 
-async def _progress(call: Call) -> Response:
-    uploads, upload, with_people = call.context.uploads, call.path("upload"), call.query.people
+@OPERATIONS("GET", f"{UPLOAD}/progress", "How far its reading is, as server-sent events", media=EVENTS)
+async def _progress(call: Call, query: ProgressQuery) -> Response:
+    uploads, upload = call.context.uploads, call.path("upload")
     await upload_report(uploads, upload, 0)  # a missing upload is an error status, not an event
 
     def running() -> ReadingJob | None:
-        jobs = (uploads.jobs.get(upload), uploads.finding.get(upload) if with_people else None)
+        jobs = (uploads.jobs.get(upload), uploads.finding.get(upload) if query.people else None)
         return next((job for job in jobs if job is not None and job.is_running), None)
 
     async def events() -> AsyncIterator[bytes]:
@@ -346,21 +357,27 @@ async def _progress(call: Call) -> Response:
     return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
 
 
-async def _quotations(call: Call) -> QuotationListing:
-    wanted = QuotationFilter(**msgspec.structs.asdict(call.query))
+@OPERATIONS(
+    "GET", f"{UPLOAD}/quotations", "Quotations whose speakers are doubtful, with the text around them", refuses=(409,)
+)
+async def _quotations(call: Call, query: QuotationsQuery) -> QuotationListing:
+    wanted = QuotationFilter(**msgspec.structs.asdict(query))
     return await quotations_of(call.context.uploads, call.path("upload"), wanted)
 
 
-async def _fix(call: Call) -> UploadReport:
+@OPERATIONS("PATCH", UPLOAD, "Put something of its cast or a speaker right and read it again", refuses=(409, 507))
+async def _fix(call: Call, body: FixRequest) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
-    return await upload_report(uploads, upload, change=await uploads.fix(upload, call.body.fix))
+    return await upload_report(uploads, upload, change=await uploads.fix(upload, body.fix))
 
 
+@OPERATIONS("POST", f"{UPLOAD}/undo", "Take the last fix back", refuses=(409, 507))
 async def _undo(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
     return await upload_report(uploads, upload, change=await uploads.undo(upload))
 
 
+@OPERATIONS("DELETE", UPLOAD, "Take it off the stage; for a day it can be brought back", refuses=(409, 507))
 async def _delete(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
     report = await upload_report(uploads, upload, 0)
@@ -369,20 +386,23 @@ async def _delete(call: Call) -> UploadReport:
     return report
 
 
-async def _retry(call: Call) -> UploadReport:
+@OPERATIONS("POST", f"{UPLOAD}/retry", "Read one that could not be read as another format", refuses=(409, 507))
+async def _retry(call: Call, query: SendQuery, body: RetryRequest) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
-    await uploads.retry(upload, call.body.form)
-    if call.query.wait:
+    await uploads.retry(upload, body.form)
+    if query.wait:
         await uploads.jobs.wait(upload)
     return await upload_report(uploads, upload)
 
 
+@OPERATIONS("POST", f"{UPLOAD}/restore", "Bring a deleted one back", refuses=(409, 507))
 async def _restore(call: Call) -> UploadReport:
     uploads, upload = call.context.uploads, call.path("upload")
     await uploads.restore(upload)
     return await upload_report(uploads, upload, 0)
 
 
+@OPERATIONS("GET", f"{UPLOAD}/files/{{number}}", "One of its files, as it was sent", media=BINARY)
 async def _original(call: Call) -> Response:
     uploads = call.context.uploads
     row = await uploads.store.get(call.path("upload"))
@@ -393,6 +413,7 @@ async def _original(call: Call) -> Response:
     return StreamingResponse(uploads.store.pieces(file), media_type=BINARY, headers=headers)
 
 
+@OPERATIONS("GET", f"{UPLOAD}/story", "Its story file", media=BINARY, refuses=(409,))
 async def _story_file(call: Call) -> Response:
     uploads = call.context.uploads
     row = await uploads.store.get(call.path("upload"))
@@ -402,53 +423,3 @@ async def _story_file(call: Call) -> Response:
 def _as_attachment(name: str) -> dict[str, str]:
     """Downloaded and never displayed: an uploaded file must not run as a page of this server."""
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
-
-
-OPERATIONS = (
-    Operation(
-        "POST", "/api/uploads", _send, "Send the files of one story, as a form; it is read and put on stage",
-        answers=UploadReport, query=SendQuery, form=FORM, status=201, refuses=(409, 413, 415, 507), tag="uploads",
-    ),
-    Operation("GET", "/api/uploads", _list, "Every story that was sent", answers=Uploads, tag="uploads"),
-    Operation(
-        "GET", "/api/uploads/{upload}", _get, "A story that was sent, with the reader's report of all of it",
-        answers=UploadReport, query=ReportQuery, refuses=(404,), tag="uploads",
-    ),
-    Operation(
-        "GET", "/api/uploads/{upload}/progress", _progress, "How far its reading is, as server-sent events",
-        media=EVENTS, query=ProgressQuery, refuses=(404,), tag="uploads",
-    ),
-    Operation(
-        "GET", "/api/uploads/{upload}/quotations", _quotations,
-        "Quotations whose speakers are doubtful, with the text around them",
-        answers=QuotationListing, query=QuotationsQuery, refuses=(404, 409), tag="uploads",
-    ),
-    Operation(
-        "PATCH", "/api/uploads/{upload}", _fix, "Put something of its cast or a speaker right and read it again",
-        answers=UploadReport, body=FixRequest, refuses=(404, 409, 507), tag="uploads",
-    ),
-    Operation(
-        "POST", "/api/uploads/{upload}/undo", _undo, "Take the last fix back",
-        answers=UploadReport, refuses=(404, 409, 507), tag="uploads",
-    ),
-    Operation(
-        "DELETE", "/api/uploads/{upload}", _delete, "Take it off the stage; for a day it can be brought back",
-        answers=UploadReport, refuses=(404, 409, 507), tag="uploads",
-    ),
-    Operation(
-        "POST", "/api/uploads/{upload}/retry", _retry, "Read one that could not be read as another format",
-        answers=UploadReport, body=RetryRequest, query=SendQuery, refuses=(404, 409, 507), tag="uploads",
-    ),
-    Operation(
-        "POST", "/api/uploads/{upload}/restore", _restore, "Bring a deleted one back",
-        answers=UploadReport, refuses=(404, 409, 507), tag="uploads",
-    ),
-    Operation(
-        "GET", "/api/uploads/{upload}/files/{number}", _original, "One of its files, as it was sent",
-        media=BINARY, refuses=(404,), tag="uploads",
-    ),
-    Operation(
-        "GET", "/api/uploads/{upload}/story", _story_file, "Its story file",
-        media=BINARY, refuses=(404, 409), tag="uploads",
-    ),
-)  # fmt: skip

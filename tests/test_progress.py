@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from threading import Event, Thread
 
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 
 
 def test_a_waiting_thread_is_woken_from_another_one() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.formats.cards.lorebook import POSITIONS
-from understudy.story.storyfile import cards
-from understudy.story.storyfile.cards import pack_entry, unpack_entry
+from understudy.story.storyfile.people import POSITIONS as KEPT_POSITIONS
+from understudy.story.storyfile.people import pack_entry, unpack_entry
 from understudy.story.types import LoreEntry
 
 texts = st.text(st.characters(codec="utf-8"), max_size=5)
@@ -35,4 +35,4 @@ def test_what_is_no_entry_is_refused(field: str, value: object) -> None:
 
 
 def test_positions_are_those_of_the_lorebook() -> None:
-    assert set(POSITIONS) == cards.POSITIONS
+    assert set(POSITIONS) == KEPT_POSITIONS

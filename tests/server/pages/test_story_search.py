@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.formats import read
-from understudy.server.pages.search import highlight, query_words, search
+from understudy.server.pages.story import highlight, query_words, search
 from understudy.story.storyfile import Story
 
 Ask = Callable[..., httpx.Response]

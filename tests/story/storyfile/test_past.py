@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.story.storyfile.delivery import Delivery, deliveries
+from understudy.story.storyfile.past import Delivery, deliveries
 from understudy.story.types import Line, Moment
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from timing import cpu_seconds
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.people.continuity import KINDS, Fault, check_continuity
-from understudy.people.continuity.check import Dismissals, dismissals_path
+from understudy.people.continuity import KINDS, Dismissals, Fault, check_continuity, dismissals_path
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
 
