@@ -17,8 +17,8 @@ from understudy.agents.bag_ranker import spelled
 from understudy.agents.lstm import initial_parameters, parameter_shapes, rarity_weights
 from understudy.agents.word_tokens import TokenVocabulary
 from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
+from understudy.training.cross_encoder import head_start
 from understudy.training.export import write_cross_encoder, write_encoder
-from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
 __all__ = ["PLACES", "TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]

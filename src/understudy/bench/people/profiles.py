@@ -50,7 +50,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
-from understudy.training.dialogues import Talk, talks_of
+from understudy.training.dialogues import ProfiledTalk, talks_of
 
 __all__ = [
     "BOUND",
@@ -71,7 +71,7 @@ SESSIONS = range(2, 5)  # those after which the next session's file says what is
 SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 SEED = 0
 
-Session = tuple[Talk, dict[str, tuple[str, ...]]]
+Session = tuple[ProfiledTalk, dict[str, tuple[str, ...]]]
 """A talk with everything that is known of its people after it, and of each what was not known before."""
 
 
@@ -98,7 +98,7 @@ def sessions_of(folder: Path) -> Iterator[Session]:
             known = {who: _sentences(texts) for who, texts in after[chat["id"]]["meta"].items()}
             before = {who: set(_sentences(texts)) for who, texts in chat["meta"].items()}
             new = {who: tuple(text for text in texts if text not in before[who]) for who, texts in known.items()}
-            yield Talk(speeches, known), new
+            yield ProfiledTalk(speeches, known), new
 
 
 def _chats(path: Path) -> list[Any]:

@@ -43,14 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NLI_FILES",
-    "NLI_LABELS",
-    "LearntReply",
     "NliBatch",
     "NliPairs",
     "PairSequences",
     "ReplyBatch",
     "ReplySequences",
-    "ReplySplit",
     "pair_loss",
     "read_nli",
     "read_nli_pairs",

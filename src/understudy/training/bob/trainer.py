@@ -40,7 +40,7 @@ from understudy.training.bob.examples import (
 )
 from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
-from understudy.training.run import EarlyStopping, Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -96,7 +96,7 @@ class BobSettings:
 
 def train(task: TrainingTask[Path, BobSettings], progress: Progress) -> ModelFolder:
     """Train on the replies of `task.data` and the pairs of `task.pairs`, from `task.base`."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     settings, base, on = task.settings, load_base(task.base_folder), run.device
     split = read_replies(task.data, task.personas, task.condition, settings.held_back, task.seed)
     pairs = read_nli(task.pairs)
