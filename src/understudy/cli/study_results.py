@@ -55,8 +55,8 @@ def results(
         understudy study results zita.toml -o answers.csv --attentive
         understudy study results zita.toml -o judged/ --format voice
     """
-    from understudy.studies.agreement import failed_checks
     from understudy.studies.results import answers_of, format_for, write_results
+    from understudy.studies.status import failed_checks
 
     existing_refused(output, force or output.is_dir())
     with opened_study(path, store, name) as (opened, stored):
@@ -91,8 +91,8 @@ def agree(
     Example:
         understudy study agree zita.toml
     """
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.results import answers_of
+    from understudy.studies.status import agreement_of
 
     with opened_study(path, store, name) as (opened, stored):
         if unblind:
@@ -121,10 +121,9 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
     """
     from tempfile import TemporaryDirectory
 
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.opening import make_items, study_name
     from understudy.studies.results import answers_of, simulate_crowd
-    from understudy.studies.status import status_of
+    from understudy.studies.status import agreement_of, status_of
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study
 
@@ -199,7 +198,7 @@ def import_study(source: str, data: Path, name: str | None, store: str | None) -
         understudy study import tvshowguess human_annotation/ --store s.db
         understudy study agree tvshowguess --store s.db
     """
-    from understudy.studies.imports import IMPORTS, add_finished
+    from understudy.studies.opening import IMPORTS, add_finished
     from understudy.studies.store import open_study_store
 
     if source not in IMPORTS:

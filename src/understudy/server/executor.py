@@ -23,17 +23,7 @@ from understudy.server.problems import Refused
 from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
-__all__ = [
-    "CLIENT_CLOSED_REQUEST",
-    "MAX_THREADS",
-    "OPENING",
-    "RETRY_AFTER_S",
-    "AgentExecutor",
-    "Asked",
-    "Disconnected",
-    "WorkerPool",
-    "cancelled",
-]
+__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
@@ -114,8 +104,7 @@ class AgentExecutor:
 
     @property
     def queue_length(self) -> int:
-        pools = {self._computing, self._waiting}
-        return sum(pool.queue_length for pool in pools)
+        return sum(pool.queue_length for pool in {self._computing, self._waiting})
 
     def named(self, name: str | None) -> Agent:
         """The agent of a name; None is the default."""
@@ -223,14 +212,8 @@ def _write(
             if piece := next(pieces):
                 put(piece)
     except StopIteration as end:
-        if isinstance(end.value, Reply):
-            put(end.value)
-        else:
-            put(
-                AgentError(
-                    f"{type(agent).__name__}.stream returned no Reply: end its generator with `return Reply(...)`"
-                )
-            )
+        problem = f"{type(agent).__name__}.stream returned no Reply: end its generator with `return Reply(...)`"
+        put(end.value if isinstance(end.value, Reply) else AgentError(problem))
     except Exception as error:
         put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST) if cancellation.is_cancelled else error)
     else:
@@ -372,9 +355,5 @@ class WorkerPool:
 
 async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
     """Whether the job gets a thread before the client disconnects."""
-    leaving = asyncio.ensure_future(disconnected())
-    try:
-        await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return turn.done()
-    finally:
-        leaving.cancel()
+    await _first_of(asyncio.shield(turn), disconnected())
+    return turn.done()

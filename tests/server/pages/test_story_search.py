@@ -6,9 +6,9 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from understudy.server.pages.story import highlight, query_words, search
 
 from understudy.formats import read
+from understudy.server.pages.story import highlight, query_words, search
 from understudy.story.storyfile import Story
 
 Ask = Callable[..., httpx.Response]
