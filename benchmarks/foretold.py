@@ -2,13 +2,15 @@
 
     python benchmarks/foretold.py                    fits to the marks, and judges each role by a fit to the others
     python benchmarks/foretold.py REPLIES.jsonl ... [--strangers OTHERS.jsonl]
-                                                     makes the marks anew from replies as `bench guard --replies` takes
-                                                     them, of the kinds 'good' and 'paraphrased'; and from replies of
-                                                     people of other stories, offered to these roles in turn
+                                                     adds marks of replies as `bench guard --replies` takes them, of
+                                                     the kinds 'good' and 'paraphrased'; and of replies of people of
+                                                     other stories, offered to these roles in turn
 
 foretold_marks.jsonl has a line for each reply to a role of a story: the features of the reply, of its sentences and of
 its beginnings (a stream is judged by all of these), and whether it tells in other words what only happens later. A
-reply is stopped if any of them is; the weights are fitted to whole replies.
+reply is stopped if any of them is; the weights are fitted to whole replies. The last 154 marks are of those replies of
+talk_questions/foretold_replies.jsonl that are to roles of the first half; the others were written for these benches and
+are not kept.
 """
 
 from __future__ import annotations
@@ -91,9 +93,8 @@ def main() -> None:
     parser.add_argument("--strangers", type=Path)
     options = parser.parse_args()
     if options.replies:
-        MARKS.write_text(
-            "".join(json.dumps(mark) + "\n" for mark in marks_of(options.replies, options.strangers)), encoding="utf-8"
-        )
+        with MARKS.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(mark) + "\n" for mark in marks_of(options.replies, options.strangers))
     marks = [json.loads(line) for line in MARKS.read_text(encoding="utf-8").splitlines()]
     kinds = np.array([mark["kind"] for mark in marks])
     held_back = np.zeros(len(marks))

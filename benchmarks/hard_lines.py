@@ -19,11 +19,11 @@ from understudy.formats.transcript.headings import is_boilerplate, is_scene_mark
 from understudy.formats.transcript.labels import (
     FREQUENT,
     KNOWN,
+    TextLine,
     TranscriptStatistics,
     collect_statistics,
     read_label,
 )
-from understudy.formats.transcript.markup import TextLine
 from understudy.sources.directions import OPENERS, WHOLE, ends_open
 from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile

@@ -18,7 +18,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-from understudy.metrics.samples import load_lines
+from understudy.metrics.line_metric import load_lines
 from understudy.papers.utterance_metrics.bench import bench_voice
 from understudy.papers.utterance_metrics.persona_models import PersonaTuning
 from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines, train_masked

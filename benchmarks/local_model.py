@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.language.backends.catalog import find_model
-from understudy.language.backends.llama_server import available_cores, load_server
+from understudy.language.backends.gguf import available_cores, load_server
 from understudy.language.backends.llamacpp import LlamaCppBackend
 from understudy.story.dialogue import ChatMessage, Sampling
 

@@ -7,9 +7,8 @@ DATA has tvshowguess/transcripts. The personas are the ten who talk most in four
 each; the lines scored are others of theirs. Everything is timed: cutting into words and marks, learning, scoring all
 lines for all ten. The pipeline cuts into the same tokens, by one regular expression: TfidfVectorizer and
 LogisticRegression for PSProb; for PTSal a binary CountVectorizer of pairs, whose columns are summed and weighted. Each
-vectorizer cuts the text anew; ours is cut once. Ours runs without and, where it is installed, with numba, whose loop
-tells words apart (it is compiled before the clock starts, and kept on disk). scikit-learn stops earlier than we do: the
-last column shows how far each is from scikit-learn's answer at a tolerance of 1e-8.
+vectorizer cuts the text anew; ours is cut once. scikit-learn stops earlier than we do: the last column shows how far
+each is from scikit-learn's answer at a tolerance of 1e-8.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ import re
 import statistics
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.formats import read
-from understudy.language.lexical import tokenization
 from understudy.metrics import Samples, Speakers, psprob, ptsal
 from understudy.text import words
 
@@ -113,15 +110,9 @@ def main() -> None:
     print(f"{'':24} {'seconds':>8} {'ratio':>6}   largest difference: PSProb, PTSal")
     their_time, theirs = timed(lambda: pipeline(said, lines))
     print(f"{'scikit-learn':24} {their_time:8.3f} {1:6}   {np.abs(theirs[0] - exact).max():.1e}")
-    for name, loading_pays in (("understudy", 1 << 62), ("understudy, numba", 0)):
-        tokenization.LOADING_PAYS = loading_pays
-        if not loading_pays and find_spec("numba") is None:
-            print("numba is not installed: pip install 'understudy[fast]'")
-            continue
-        ours(said, lines)
-        our_time, found = timed(lambda: ours(said, lines))
-        print(f"{name:24} {our_time:8.3f} {their_time / our_time:6.1f}", end="")
-        print(f"   {np.abs(found[0] - exact).max():.1e}, {np.nanmax(np.abs(found[1] - salience)):.1e}")
+    our_time, found = timed(lambda: ours(said, lines))
+    print(f"{'understudy':24} {our_time:8.3f} {their_time / our_time:6.1f}", end="")
+    print(f"   {np.abs(found[0] - exact).max():.1e}, {np.nanmax(np.abs(found[1] - salience)):.1e}")
     name = next(iter(said))
     assert psprob(Samples(said), name)(lines[:1])[0].value is not None
 

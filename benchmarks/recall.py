@@ -19,27 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.recall import THRESHOLD, RelevanceFeatures, relevance
+from understudy.language.lexical.logistic import fit_binary
 
 MARKS = Path(__file__).parent / "recall_marks.jsonl"
 NAMES = [field.name for field in fields(RelevanceFeatures)]
-RIDGE = 3.0  # of standardized weights
-STEPS = 50
+RIDGE = 3.0  # of standardized weights, against the sum over all pairs
 
 Reals = NDArray[np.float64]
 
 
-def fit(features: Reals, bears: Reals) -> tuple[Reals, float]:
-    """Weights and bias of a logistic regression, by Newton's method."""
-    mean, spread = features.mean(0), features.std(0)
-    rows = np.column_stack([(features - mean) / spread, np.ones(len(features))])
-    weights = np.zeros(rows.shape[1])
-    ridge = RIDGE * np.diag([*np.ones(features.shape[1]), 0.0])
-    for _ in range(STEPS):
-        chances = 1 / (1 + np.exp(-rows @ weights))
-        gradient = rows.T @ (chances - bears) + ridge @ weights
-        weights -= np.linalg.solve((rows.T * (chances * (1 - chances))) @ rows + ridge, gradient)
-    scaled = weights[:-1] / spread
-    return scaled, float(weights[-1] - scaled @ mean)
+def fit(features: Reals, labels: Reals) -> tuple[Reals, float]:
+    """Weights and bias of a logistic regression."""
+    *weights, bias = fit_binary(features, labels, np.ones(len(labels)), RIDGE / (2 * len(labels)))
+    return np.array(weights), float(bias)
 
 
 def main() -> None:

@@ -17,8 +17,10 @@ import re
 import resource
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -26,9 +28,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.encoding import ExactIndex, GraphIndex, Index, SentenceEncoder, search_exactly
+from understudy.language.encoding import SentenceEncoder
+from understudy.metrics.utterances.vector_indexes import GraphIndex
 
 QUERIES = 2_000
+AT_ONCE = 20_000  # vectors added to a graph, or compared, at a time
+Search = Callable[[NDArray[np.float32], int], list[tuple[int, float]]]
 SPOKEN = re.compile(r"^[ \t]*[A-Z][\w .'-]{0,25}: ?(.{4,300})$", re.MULTILINE)
 
 
@@ -54,17 +59,34 @@ def make_vectors(real: NDArray[np.float16], size: int, path: Path) -> None:
     out.flush()
 
 
-def timed(index: Index, queries: NDArray[np.float32]) -> tuple[float, float]:
+def search_exactly(vectors: NDArray[np.floating[Any]], query: NDArray[np.float32], k: int) -> list[tuple[int, float]]:
+    """The k nearest, best first, of all vectors."""
+    blocks = (vectors[start : start + AT_ONCE] for start in range(0, len(vectors), AT_ONCE))
+    scores = np.concatenate([block.astype(np.float32, copy=False) @ query for block in blocks])
+    best = np.argpartition(-scores, k)[:k]
+    best = best[np.argsort(-scores[best], kind="stable")]
+    return list(zip(best.tolist(), scores[best].tolist()))
+
+
+def build(vectors: NDArray[np.float16], path: Path) -> GraphIndex:
+    """The graph at the path, with what it lacks of the vectors."""
+    first = GraphIndex(path).last_key + 1 if path.exists() else 0
+    starts = range(first, len(vectors), AT_ONCE)
+    batches = ((range(start, min(start + AT_ONCE, len(vectors))), vectors[start : start + AT_ONCE]) for start in starts)
+    return GraphIndex.extend(path, batches)
+
+
+def timed(search: Search, queries: NDArray[np.float32]) -> tuple[float, float]:
     """Median and 95th percentile, in milliseconds."""
     taken = []
     for query in queries:
         start = time.perf_counter()
-        index.search(query, 10)
+        search(query, 10)
         taken.append(1000 * (time.perf_counter() - start))
     return statistics.median(taken), statistics.quantiles(taken, n=20)[18]
 
 
-def recall(index: Index, vectors: NDArray[np.float16], queries: NDArray[np.float32]) -> float:
+def recall(index: GraphIndex, vectors: NDArray[np.float16], queries: NDArray[np.float32]) -> float:
     hits = 0
     for query in queries:
         true = {place for place, _ in search_exactly(vectors, query, 10)}
@@ -100,10 +122,11 @@ def main() -> None:
         some = vectors[:size]
         path = options.folder / f"graph-{size}.usearch"
         ready, start = path.exists(), time.process_time()
-        graph = GraphIndex.build(some, path)
+        graph = build(some, path)
         took = time.process_time() - start
         few = queries[:200] if size > 200_000 else queries[:400]
-        exact, walked = timed(ExactIndex(some), few[:50]), timed(graph, queries)
+        exact = timed(partial(search_exactly, some.astype(np.float32)), few[:50])
+        walked = timed(graph.search, queries)
         print(
             f"{size:10,} {exact[0]:10.2f} {walked[0]:10.2f} {recall(graph, some, few):10.3f} "
             f"{'ready' if ready else f'{took:.0f}':>9} {path.stat().st_size / 2**20:7.0f}",

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import httpx
 
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
 
 GOAL_MS = 50.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.language.backends.backend import Completion
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
 __all__ = ["LiveModel", "answer_of", "answer_requests", "completion_line", "requests_in"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import realdata
 from brasskey import brass_key
 from understudy.formats import embedded
-from understudy.formats.cards import parse_card, write_card
+from understudy.formats.cards.file import parse_card, write_card
 
 __all__ = ["NOT_RUN", "PAGES", "ROOT", "PrintedCommand", "commands_of", "prepare", "reason_not_run"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from understudy.people.found_file import carry_decisions, entries_of, write_found
+from understudy.people.draft import carry_decisions, entries_of
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import FoundFile, line_after
 from understudy.story.types import Fact, Finding, Moment, Relation
@@ -27,5 +27,5 @@ def found_tie(
 
 def write_claims(story: Story, path: Path, claims: Sequence[Fact | Relation]) -> FoundFile:
     file = carry_decisions(None, path, entries_of(story, "test", claims))
-    write_found(file)
+    file.write()
     return file

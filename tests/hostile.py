@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Reply, Sampling, Situation, Turn, Usage
 
 __all__ = ["HostileWriter", "Offering"]

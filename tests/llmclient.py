@@ -8,7 +8,7 @@ from threading import Thread
 from llmserver import Running
 from understudy.language.backends import Completion
 from understudy.language.backends.openai_api import OpenAIBackend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 from waiting import PATIENCE_S, until
 

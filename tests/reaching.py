@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from understudy.story.dialogue import Situation
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.past import StoryPast
 from understudy.story.types import Moment
+from understudy.story.wording import fill_macros
 
 NOT_WALKED = (type, types.ModuleType, types.BuiltinFunctionType)
 

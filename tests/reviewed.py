@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from understudy.metrics.utterances import APPROVED, FILTER, PENDING, REJECTED, Utterance, UtteranceStore, open_store
+from understudy.metrics.utterances.record import APPROVED, FILTER, PENDING, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 

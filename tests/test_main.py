@@ -50,7 +50,7 @@ def hears_ctrl_c() -> None:
         "understudy.cli.utterances",
         "understudy.metrics.scoring.lines",  # when the command has begun already
         "understudy.metrics.voice",
-        "understudy.language.lexical.kneserney",
+        "understudy.metrics.uppl",
     ],
 )
 def test_ctrl_c_while_the_program_is_being_loaded_just_ends_it(module: str, tmp_path: Path) -> None:

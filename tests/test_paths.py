@@ -78,7 +78,7 @@ def test_no_reader_is_imported_before_a_file_is_of_its_format() -> None:
         "hpd",
         "ink",
         "messages",
-        "parquet",
+        "table",
         "renpy",
         "tei",
     )

@@ -21,9 +21,9 @@ from understudy.server.context import AppContext
 from understudy.server.middleware import RequestLimits
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import situation_at
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
+from understudy.story.wording import fill_macros
 
 __all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
 
@@ -170,6 +170,7 @@ class Walk:
         await self.ask("GET /chats/{chat}", chat=chat)
         await self._remembered(f"{one}/memory", f"{one}/messages", chat)
         await self.ask(f"DELETE {message}", chat=chat, message=numbers[-1])
+        await self.ask(f"POST {message}/restore", chat=chat, message=numbers[-1])
         await self.ask(f"GET {CHATS}")
         await self.ask(f"DELETE {one}", chat=chat)
         await self.ask(f"GET {CHATS}", {"deleted": "true"})

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from threading import Event, Semaphore
 
 from understudy.errors import BackendError
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn, Usage
 
 __all__ = ["PIECES", "Writer"]

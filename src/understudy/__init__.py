@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from understudy.errors import UnderstudyError
     from understudy.formats import examples, read
-    from understudy.story.cancellation import Cancellation
+    from understudy.progress import Cancellation
     from understudy.story.dialogue import (
         Agent,
         Candidate,
@@ -81,7 +81,7 @@ HOMES = {
         *("Agent", "Candidate", "Draft", "Drafter", "Evidence", "Example", "LanguageModel", "Ranker", "Reply"),
         *("Sampling", "Score", "Situation", "StreamingAgent", "Turn", "Usage", "situation_at"),
     ),
-    "understudy.story.cancellation": ("Cancellation",),
+    "understudy.progress": ("Cancellation",),
     "understudy.errors": ("UnderstudyError",),
     "understudy.story.persona": ("Other", "Persona", "persona_at"),
     "understudy.formats": ("examples", "read"),

@@ -14,13 +14,20 @@ from understudy.errors import InputError, MissingExtra
 __all__ = [
     "LANGUAGES",
     "LONGEST_ABBREVIATION",
+    "TITLES",
+    "UNSPACED_LANGUAGES",
+    "WORD",
     "did_you_mean",
+    "either",
     "ends_with_abbreviation",
     "find_name",
     "fold",
     "guess_language",
+    "is_unspaced",
     "name_pattern",
+    "one_line",
     "pieces",
+    "roman_number",
     "sentence_ends",
     "sentences",
     "stop_words",
@@ -29,6 +36,9 @@ __all__ = [
 ]
 
 LANGUAGES = ("en", "ja", "zh")
+UNSPACED_LANGUAGES = frozenset({"ja", "zh"})
+TITLES = frozenset("mr mrs ms miss dr sir lady lord captain".split())
+"""What English names begin with and nobody is called by alone, in small letters and without full stops."""
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 SENTENCE_END = re.compile(  # a run of marks is tried once, from its first: else long ones would take their square
@@ -43,6 +53,9 @@ ABBREVIATION = re.compile(
 LONGEST_ABBREVIATION = 8  # letters, with the full stop and what is before it
 KANA = re.compile(r"[\u3040-\u30ff]")
 HAN = re.compile(r"[\u4e00-\u9fff]")
+ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+ROMAN_FORM = re.compile(r"m{0,3}(?:cm|cd|d?c{0,4})(?:xc|xl|l?x{0,4})(?:ix|iv|v?i{0,4})", re.IGNORECASE)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 NOT_IN_NAMES = re.compile(r"[\W_]+")
 SIMILAR = 0.7  # a share of letters in common from which on a word may be another misspelt
 
@@ -72,6 +85,16 @@ def fold(name: str) -> str:
     return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
+def is_unspaced(text: str) -> bool:
+    """Has it letters of a script in which nothing shows where a word ends?"""
+    return UNSPACED.search(text) is not None
+
+
+def either(words: Iterable[str]) -> str:
+    """A pattern of any of some words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
 @lru_cache(4096)
 def name_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
     """Finds any of the names where it stands whole; names in scripts without spaces wherever they stand."""
@@ -92,6 +115,19 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     folded = {fold(choice): choice for choice in choices}
     close = get_close_matches(fold(word), folded, 1, SIMILAR)
     return f" (did you mean '{folded[close[0]]}'?)" if close else ""
+
+
+def one_line(text: str) -> str:
+    """A text whose runs of white space, line ends among them, are single blanks."""
+    return " ".join(text.split())
+
+
+def roman_number(numeral: str) -> int | None:
+    """What a Roman numeral means, or None where it is none."""
+    if not numeral or ROMAN_FORM.fullmatch(numeral) is None:
+        return None
+    values = [ROMAN[letter] for letter in numeral.lower()]
+    return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0]))
 
 
 def guess_language(sample: str) -> str:

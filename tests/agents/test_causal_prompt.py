@@ -9,7 +9,7 @@ import pytest
 from dialogues import dialogue_base, trades
 from people import hearing, situation, tie
 from understudy.agents.causal import DialogueFormat, prompt_text
-from understudy.formats.hpd.reading import sessions, situation_of
+from understudy.formats.hpd import sessions, situation_of
 from understudy.formats.personachat import examples
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, Turn

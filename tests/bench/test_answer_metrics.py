@@ -10,7 +10,7 @@ import judged
 from understudy.bench.answer_metrics import NO_PROFILE, NO_REPLIES, REPLY_METRICS, reply_items, reply_rows
 from understudy.bench.answers import GeneratedReply
 from understudy.metrics.contradiction import contradiction
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import Samples
 from understudy.papers.personachat.bench import files_of, questions_in
 from understudy.story.dialogue import Example
 from understudy.story.persona import Persona

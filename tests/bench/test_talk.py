@@ -9,8 +9,8 @@ from understudy.bench.items import compare_runs
 from understudy.bench.talk import bench_talk
 from understudy.errors import BackendError, InputError
 from understudy.formats import read
-from understudy.formats.probes import Probe
-from understudy.story.cancellation import Cancellation
+from understudy.formats.story_folder import Probe
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Reply, Sampling, Situation, Turn, Usage
 from understudy.story.storyfile import Story
 

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from click.testing import Result
 
-from understudy.metrics.utterances import APPROVED, FILTER, REJECTED, Utterance, open_store
+from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED, Utterance
+from understudy.metrics.utterances.store import open_store
 from understudy.story.types import Moment
 
 Run = Callable[..., Result]

@@ -11,7 +11,7 @@ from click.testing import Result
 from understudy.cli.conversation import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.formats import read
-from understudy.formats.cards import read_lore
+from understudy.formats.cards.lore_files import read_lore
 from understudy.story.persona import persona_at
 
 Run = Callable[..., Result]

@@ -13,9 +13,9 @@ import pytest
 from click.testing import Result
 
 from understudy.formats import read
-from understudy.formats.cards import picture_of, portrait, read_charx
 from understudy.formats.cards.document import card_of
-from understudy.formats.cards.file import charx_of
+from understudy.formats.cards.file import charx_of, picture_of, read_charx
+from understudy.formats.cards.png import portrait
 
 Run = Callable[..., Result]
 Document = Callable[..., Any]

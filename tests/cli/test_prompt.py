@@ -12,7 +12,7 @@ Document = Callable[..., Any]
 
 AGENT = """
 from understudy.agents.writer import WriterAgent
-from understudy.language.backends.scripted import ScriptedBackend
+from understudy.language.backends.backend import ScriptedBackend
 
 def make():
     return WriterAgent(ScriptedBackend(["Aye."]), style="compact")

@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 from clients.recorder import Recorder
 from clients.sillytavern import SillyTavernPage
 from understudy.formats import read
-from understudy.formats.cards import write_card
 from understudy.formats.cards.export import card_at
+from understudy.formats.cards.file import write_card
 from understudy.story.dialogue import situation_at
 from understudy.story.storyfile import Story
 

@@ -12,8 +12,9 @@ import pytest
 
 from understudy.database.postgres import Postgres, Timeouts
 from understudy.errors import InputError, Unreachable
-from understudy.metrics.utterances import APPROVED, FILTER, Utterance, UtteranceStore, open_store
 from understudy.metrics.utterances.databases import UtterancePostgres
+from understudy.metrics.utterances.record import APPROVED, FILTER, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.types import Moment
 from waiting import until
 

@@ -63,7 +63,7 @@ def test_a_damaged_chat_says_where_and_why(tmp_path: Path, changed: dict[str, ob
         list(read_chats(path))
 
 
-@pytest.mark.parametrize(("line", "said"), [("{", "is not JSON"), ("[]", "no object"), ("\xff", "is not")])
+@pytest.mark.parametrize(("line", "said"), [("{", "is not valid JSON"), ("[]", "no object"), ("\xff", "is not")])
 def test_what_is_no_chat_is_refused(tmp_path: Path, line: str, said: str) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_text(line, encoding="latin-1")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reaching import assert_nothing_withheld_is_reached
-from reading import damage, events_of, of_kind
+from reading import damage, events_of, of_kind, recognises
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats import FORMATS, read, reader_of
@@ -166,3 +168,35 @@ def test_json_of_no_known_form_is_refused_by_name(tmp_path: Path) -> None:
     path.write_text(json.dumps({"hello": ["world"]}))
     with pytest.raises(InputError, match=r"odd\.json"):
         read(path)
+
+
+# Long lines.
+
+BEGINNINGS = {
+    "csv": ("speaker,text\nAnn,x\n", ("", "Ann,")),
+    "subrip": ("1\n00:00:01,000 --> 00:00:02,000\nANN: x\n", ("", "- ", "{\\")),
+    "webvtt": ("WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>x\n", ("", "<v ")),
+    "markdown": ("**A:** x\n\n", ("", "# ", "**A", "**A** (")),
+    "renpy": ('define e = Character("E")\nlabel a:\n    e "x"\n', ('    e "x" ', "label a", "    show ")),
+    "ink": ("=== a ===\n-> END\n", ("", "* ", "ANN: ")),
+}
+MARKS = ("*", "**a:", "(a)", "{i", '"a" ', "a:", "\t", "<v ", "-> ", "# ", "\n", "- ", ", ")
+TIMES = 20_000
+SECONDS = 15  # a hundred times what is needed; a square of the length is minutes
+
+
+@pytest.mark.parametrize("form", BEGINNINGS)
+def test_long_lines_are_read_or_refused_in_time(tmp_path: Path, form: str) -> None:
+    reader = next(known.reader for known in FORMATS if known.name == form)
+    above, leads = BEGINNINGS[form]
+    path = tmp_path / "long.txt"
+    began = time.process_time()
+    for lead in leads:
+        for mark in MARKS:
+            path.write_text(f"{above}{lead}{mark * TIMES}!x\n")
+            source = SourceFile(path)
+            with suppress(InputError):
+                recognises(reader, source.head(), path)
+                for _ in reader.events(source):
+                    pass
+    assert time.process_time() - began < SECONDS

@@ -16,7 +16,7 @@ from understudy.guessing import CharacterNames, Guesses, Joint, Masking, Trainin
 from understudy.guessing.encoded import Vectors
 from understudy.guessing.features import SPACES, Terms, named_scene_features
 from understudy.guessing.joint import ABLATIONS, CLUES, SUB_MODELS, MaskFeatures, SubModels
-from understudy.language.lexical.rows import Ints, Rows
+from understudy.language.lexical.rows import Ints, SparseRows
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Relation, Scene
 
@@ -276,7 +276,7 @@ def test_the_words_that_tell_and_who_is_named(joint: Joint) -> None:
 TOLD = scenes(30)
 
 
-def learned(story_scenes: list[Scene]) -> tuple[Terms, Rows, Ints]:
+def learned(story_scenes: list[Scene]) -> tuple[Terms, SparseRows, Ints]:
     parts = [named_scene_features(item, PEOPLE, NAMES, "en") for item in story_scenes]
     bags = [bag for item in parts for bag in item.listed()]
     labels = np.array([PEOPLE.index(who) for item in parts for who in item.speakers])

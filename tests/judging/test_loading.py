@@ -20,18 +20,10 @@ from understudy.formats import read
 from understudy.judging import loading
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.loading import AgentDrafter, ApprovedCandidates, is_guarded, load_guarded
-from understudy.language.backends.scripted import ScriptedBackend
-from understudy.metrics.utterances import (
-    APPROVED,
-    DECISIONS,
-    FILTER,
-    PENDING,
-    REJECTED,
-    Utterance,
-    UtteranceStore,
-    open_store,
-)
-from understudy.story.cancellation import Cancellation
+from understudy.language.backends.backend import ScriptedBackend
+from understudy.metrics.utterances.record import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Candidate, Reply, Sampling, Situation, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.types import Moment

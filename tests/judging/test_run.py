@@ -12,7 +12,8 @@ from understudy.formats import read
 from understudy.judging import Rule
 from understudy.judging.run import FilterJob, filter_lines, run_id
 from understudy.metrics.registry import MetricContext
-from understudy.metrics.utterances import APPROVED, PENDING, REJECTED, open_store
+from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
+from understudy.metrics.utterances.store import open_store
 from understudy.story.dialogue import situation_at
 from understudy.story.types import Moment
 

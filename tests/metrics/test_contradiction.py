@@ -15,7 +15,7 @@ from understudy.metrics.contradiction import (
     sentences_of,
     shipped_contradiction_model,
 )
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import Samples
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Relation
 

@@ -18,9 +18,8 @@ from understudy.metrics.knowing import (
     relation_fit,
     unwitnessed,
 )
-from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.registry import MetricContext
-from understudy.metrics.samples import Samples
 from understudy.story.chronology import Chronology
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.persona import Other, Persona, persona_at

@@ -13,7 +13,7 @@ from understudy.metrics import (
     psprob,
     weighted_psprob,
 )
-from understudy.metrics.psprob import drawn_from, told_apart
+from understudy.metrics.psprob import drawn_from, speaker_classes
 
 SAID = {
     "Ines": ["The key was on its hook.", "My key, my hook.", "Keys of the harbour.", "Who has the key?"] * 3,
@@ -122,7 +122,7 @@ def test_a_persona_with_two_lines_counts_as_much_as_the_others() -> None:
 def test_those_who_talk_most_are_told_apart(
     counts: dict[str, int], always: str | None, expected: tuple[str, ...]
 ) -> None:
-    assert told_apart(counts, always) == expected
+    assert speaker_classes(counts, always) == expected
 
 
 def test_who_is_not_told_apart_is_one_of_the_others() -> None:

@@ -13,15 +13,14 @@ from understudy.metrics.ratings import (
     Rating,
     Scale,
     VarianceComponents,
-    comparisons_needed,
-    interval_width,
+    correlations,
+    correlations_with_people,
     items_needed,
     people_needed,
     rating_tables,
-    share_components,
     variance_components,
 )
-from understudy.metrics.statistics import wilson
+from understudy.metrics.statistics import holm, spearman, spearman_interval, spearman_p
 
 RATINGS = [
     Rating("a", "p1", "likely", "yes"),
@@ -101,20 +100,6 @@ def test_studies_of_the_size_that_was_worked_out_have_the_width_that_was_wanted(
     assert simulated_width(0.5, 1.2, 120, 6) == pytest.approx(0.3, rel=0.05)
 
 
-def test_shares_are_means_of_0_and_1() -> None:
-    """Items with shares from a beta distribution of mean .7 and variance .04."""
-    components = share_components(0.7, 0.04)
-    assert components.within == pytest.approx(0.17)
-    items = int(items_needed(components, 5, 0.1).value or 0)
-    rng = np.random.default_rng(1)
-    weight = 0.7 * 0.3 / 0.04 - 1
-    shares = rng.beta(0.7 * weight, 0.3 * weight, (4000, items))
-    low, high = np.percentile((rng.binomial(5, shares) / 5).mean(axis=1), [2.5, 97.5])
-    assert high - low == pytest.approx(0.1, rel=0.06)
-    with pytest.raises(InputError, match=r"vary by 0\.21 at most"):
-        share_components(0.7, 0.3)
-
-
 def test_people_cannot_make_up_for_items() -> None:
     components = VarianceComponents(0.5, 1.0)
     missing = people_needed(components, items=50, width=0.3)
@@ -122,6 +107,11 @@ def test_people_cannot_make_up_for_items() -> None:
     assert people_needed(components, 86, 0.3).value is not None
     assert people_needed(VarianceComponents(0.0, 1.0), 1, 0.5).value == 62, "one item's own mean: (2 * 1.96 / .5)^2"
     assert people_needed(VarianceComponents(0.0, 0.0), 1, 0.5).value == 1
+
+
+def interval_width(components: VarianceComponents, items: int, people: int) -> float:
+    """Of the 95% interval of the mean over so many items with so many people each."""
+    return 2 * 1.959964 * math.sqrt(components.between / items + components.within / (items * people))
 
 
 @given(st.floats(0, 3), st.floats(0.01, 3), st.integers(1, 20), st.floats(0.05, 2))
@@ -154,19 +144,65 @@ def test_variances_by_hand() -> None:
         variance_components(table([[1, None], [None, 5]], "ordinal"))
 
 
-@given(st.floats(0, 1), st.floats(0.02, 0.9))
-def test_as_many_comparisons_as_the_wilson_interval_takes(share: float, width: float) -> None:
-    needed = int(comparisons_needed(share, width).value or 0)
-    figure = wilson(share, needed)
-    assert figure.high - figure.low <= width
-    if needed > 1:
-        fewer = wilson(share, needed - 1)
-        assert fewer.high - fewer.low > width
-
-
 def test_what_cannot_be_asked() -> None:
-    assert comparisons_needed(0.5, 0.2).value == 93
     with pytest.raises(InputError, match="name a width above 0"):
         items_needed(VarianceComponents(1, 1), 3, 0)
     with pytest.raises(InputError, match="from 0 up"):
         VarianceComponents(-1, 1)
+
+
+def test_values_are_joined_with_the_means_of_their_items() -> None:
+    rows = [[n % 5 + 1, (n + n // 10) % 5 + 1, None] for n in range(30)]
+    own = table([*rows, [None, None, None]], "ordinal")
+    means = own.means()
+    mirrored = {item: -mean for item, mean in reversed(list(means.items()))}
+    partly = {item: mean if index > 9 else None for index, (item, mean) in enumerate(means.items())}
+    rare = {"i1": 1.0, "i30": 5.0, "of no item": 2.0}
+    found = correlations_with_people(
+        {"mirrored": mirrored, "partly": partly, "rare": rare, "same": dict.fromkeys(means, 1.0)}, own, shuffles=500
+    )
+    assert found["mirrored"].estimate.value == pytest.approx(-1) and found["mirrored"].estimate.n == 30
+    assert found["partly"].estimate.value == pytest.approx(1) and found["partly"].estimate.n == 20
+    assert found["rare"].row() == {
+        "metric": "spearman",
+        "value": None,
+        "low": None,
+        "high": None,
+        "n": 1,
+        "paper": None,
+        "reason": "fewer than 10 items have it",
+    }
+    assert found["same"].estimate.reason == "all items have the same value" and found["same"].p is None
+    assert found["partly"].p_adjusted == pytest.approx(2 / 501), "two measures were tested, and no shuffle reached them"
+
+
+def test_figures_are_those_of_each_measure_alone() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=40)
+    measures = {"noise": rng.normal(size=40), "good": scores + rng.normal(size=40)}
+    measures["good"][:5] = np.nan
+    groups = [index // 2 for index in range(40)]
+    found = correlations(measures, scores, groups, shuffles=1000)
+    p_values = []
+    for name, column in measures.items():
+        valid = ~np.isnan(column)
+        own_groups = [group for group, there in zip(groups, valid) if there]
+        figure = spearman_interval(column[valid], scores[valid], own_groups)
+        estimate = found[name].estimate
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(tuple(figure))
+        p_values.append(spearman_p(column[valid], scores[valid], shuffles=1000))
+        assert found[name].p == pytest.approx(p_values[-1])
+    assert [found[name].p_adjusted for name in measures] == pytest.approx(holm(p_values))
+
+
+def test_people_who_all_say_the_same_have_no_order() -> None:
+    found = correlations({"length": np.arange(12.0)}, np.full(12, 3.0))
+    assert found["length"].estimate.reason == "people gave all items the same"
+
+
+@given(st.permutations(range(15)))
+def test_the_order_of_the_items_does_not_matter(order: list[int]) -> None:
+    scores = np.array([index % 4 for index in range(15)], dtype=np.float64)
+    column = np.array([index * index % 7 for index in range(15)], dtype=np.float64)
+    found = correlations({"m": column[order]}, scores[order], shuffles=10)
+    assert found["m"].estimate.value == pytest.approx(spearman(column, scores))

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.metrics.statistics import (
+    Estimate,
+    Interval,
     auc,
     auc_interval,
     average_precision,
@@ -199,3 +201,14 @@ def test_the_wilson_interval_has_width_at_the_ends_and_narrows_with_more_items()
     assert wilson(0.5, 100) == pytest.approx((0.5, 0.4038, 0.5962), abs=1e-4)
     with pytest.raises(ValueError, match="share of nothing"):
         wilson(0.0, 0)
+
+
+def test_what_is_not_a_number_is_missing_with_its_reason() -> None:
+    assert Estimate.of("r", Interval(math.nan, 0, 1), 3, "all equal") == Estimate.missing("r", 3, "all equal")
+    assert Estimate.of("r", Interval(0.5, math.nan, math.nan), 1, "") == Estimate("r", 0.5, None, None, 1)
+
+
+def test_a_row_has_the_keys_that_reports_have() -> None:
+    row = Estimate("r", 0.5, 0.25, 0.75, 9).row()
+    assert row == {"metric": "r", "value": 0.5, "low": 0.25, "high": 0.75, "n": 9, "paper": None}
+    assert Estimate.missing("r", 3, "all equal").row()["reason"] == "all equal"

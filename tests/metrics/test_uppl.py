@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from languagemodels import tiny_model, words_of
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
+from understudy.language.lexical import Corpus
 from understudy.metrics import Samples, uppl
-from understudy.metrics.uppl import PersonaModel, TransformerPerplexity
-from understudy.story.dialogue import LanguageModel, Situation, Turn
+from understudy.metrics.uppl import KneserNey, NgramPerplexity, TransformerPerplexity, unigram_shares
+from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 
 SAID = {
@@ -31,9 +33,8 @@ def test_a_line_like_the_personas_surprises_less() -> None:
 
 def test_it_is_the_perplexity_of_the_models_own_probabilities() -> None:
     samples = Samples(SAID)
-    model = PersonaModel(samples, "Ines")
-    assert isinstance(model, LanguageModel)
-    log_probs = model.log_probs(SOMEWHERE, (), "my boat is gone")
+    metric = NgramPerplexity(samples, "Ines")
+    log_probs = np.log(metric._model.probabilities(samples.tokenize(["my boat is gone"])))
     assert len(log_probs) == 5, "four words and the end of the line"
     values = uppl(samples, "Ines").values(samples.tokenize(["a", "my boat is gone", ""]))
     assert values[1] == pytest.approx(math.exp(-sum(log_probs) / 5))
@@ -54,33 +55,6 @@ def test_background_is_talk_of_everybody() -> None:
     usual, unheard = (score.value for score in uppl(samples, "Ines")(["my tide is gone", "my moon is gone"]))
     assert usual is not None and unheard is not None
     assert usual < unheard
-
-
-SOMEWHERE = Situation(None)  # type: ignore[arg-type]
-
-
-class Letters:
-    """A language model that finds every letter but e hard."""
-
-    def __init__(self) -> None:
-        self.asked: list[Situation] = []
-
-    def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
-        self.asked.append(situation)
-        return [math.log(0.5 if letter == "e" else 0.125) for letter in text]
-
-
-def test_any_language_model_can_be_asked() -> None:
-    model = Letters()
-    metric = uppl(Samples({}), "Ines", model)
-    easy, mixed, nothing = metric(["eee", "ea", ""])
-    assert easy.value == pytest.approx(2.0)
-    assert mixed.value == pytest.approx(4.0)
-    assert nothing.value is None
-    assert model.asked[0].persona.name == "Ines"
-    assert mixed.reason == "2 tokens, the least expected one with probability 0.13"
-    uppl(Samples({}), "Ines", model, SOMEWHERE)(["e"])
-    assert model.asked[-1] is SOMEWHERE
 
 
 def test_without_lines_there_is_no_value() -> None:
@@ -111,8 +85,7 @@ def test_uppl_by_a_model_has_values_reasons_and_none_where_there_are_no_words(
     models: dict[str, Transformer], kind: str
 ) -> None:
     scores = TransformerPerplexity(SAMPLES, models[kind])([LINES[0], "   ", ""])
-    by_protocol = uppl(SAMPLES, "Ines", models[kind])([LINES[0]])
-    assert scores[0].name == "uppl" and scores[0].value == pytest.approx(by_protocol[0].value, rel=1e-5)
+    assert scores[0].name == "uppl"
     log_probs = models[kind].log_probs(NEAR_INES, (), LINES[0])
     assert scores[0].value == pytest.approx(math.exp(-sum(log_probs) / len(log_probs)), rel=1e-5)
     least = min(zip(log_probs, models[kind].tokens(LINES[0])))[1]
@@ -126,3 +99,61 @@ def test_a_line_longer_than_the_window_is_read_as_far_as_it_goes(models: dict[st
     (score,) = TransformerPerplexity(SAMPLES, models[kind])([long])
     assert score.value is not None and np.isfinite(score.value)
     assert "more tokens are beyond what the model reads" in score.reason
+
+
+WORDS = ["key", "lamp", "boat", "tide"]
+SAID_LINES = st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join), min_size=1, max_size=8)
+
+
+def next_words(model: KneserNey, corpus: Corpus, history: list[str]) -> dict[str, float]:
+    """How probable every word is after a history; '' is the end of the line, '?' any word the corpus does not have."""
+    known = [corpus.word(number) for number in range(1, corpus.size)]
+    distribution = {}
+    for word in [*known, "?"]:
+        said = "unheard" if word == "?" else word
+        distribution[word] = float(model.probabilities(corpus.tokenize([" ".join([*history, said])]))[len(history)])
+    distribution[""] = float(model.probabilities(corpus.tokenize([" ".join(history)]))[len(history)])
+    return distribution
+
+
+@given(SAID_LINES, st.lists(st.sampled_from([*WORDS, "unheard"]), max_size=3), st.data())
+def test_probabilities_after_any_history_sum_to_one(lines: list[str], history: list[str], data: st.DataObject) -> None:
+    corpus = Corpus(lines)
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(lines), max_size=len(lines)))
+    for base in (None, unigram_shares(corpus)):
+        distribution = next_words(KneserNey(corpus, np.array(chosen), base), corpus, history)
+        assert sum(distribution.values()) == pytest.approx(1.0, abs=1e-12)
+        assert all(value > 0 for value in distribution.values())
+
+
+def test_a_pair_by_hand() -> None:
+    corpus = Corpus(["key", "key", "lamp"])
+    model = KneserNey(corpus, np.ones(3, dtype=np.bool_))
+    # Pairs: the boundary and key twice, and lamp once; key and the end, lamp and the end after one other: D = 3 / 5.
+    # Words: the end stands after two others, key and lamp after one (the boundary): D = 2 / 4; four words can come.
+    key = (1 - 0.5) / 4 + 0.5 * 3 / 4 / 4
+    assert next_words(model, corpus, [])["key"] == pytest.approx((2 - 0.6) / 3 + 0.6 * 2 / 3 * key)
+
+
+def test_what_is_said_often_is_expected_and_in_its_place() -> None:
+    corpus = Corpus(["the tide is out", "the tide is in", "the tide is high", "out of the boat"])
+    distribution = next_words(KneserNey(corpus, np.ones(4, dtype=np.bool_)), corpus, ["the", "tide"])
+    assert max(distribution, key=lambda word: distribution[word]) == "is"
+    assert distribution["boat"] > distribution["?"]
+
+
+def test_lines_that_are_not_chosen_teach_nothing() -> None:
+    lines = ["the tide is out", "my key is gone"]
+    corpus = Corpus(lines)
+    first = KneserNey(corpus, np.array([True, False]))
+    assert next_words(first, corpus, ["my", "key"])["is"] == next_words(first, corpus, ["unheard", "unheard"])["is"]
+    assert next_words(first, corpus, [])["my"] == next_words(first, corpus, [])["?"]
+
+
+def test_words_that_were_not_chosen_are_as_probable_as_everybody_says_them() -> None:
+    corpus = Corpus(["the tide is out", "my key is gone", "my lamp is gone"])
+    first = KneserNey(corpus, np.array([True, False, False]), unigram_shares(corpus))
+    distribution = next_words(first, corpus, [])
+    assert distribution["my"] > distribution["key"]
+    assert distribution["key"] == distribution["?"], "an unknown word counts as one that was said once"
+    assert distribution["my"] - distribution["key"] == pytest.approx(distribution["gone"] - distribution["lamp"])

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from novels.dialogue_text import prose_of
-from understudy.novels.mentions import find_mentions, narrator_of
+from understudy.novels.mentions import NARRATION, ProseWords, find_mentions, narrator_of
 from understudy.novels.prose import NovelCharacter
-from understudy.novels.vocabulary import NARRATION, ProseWords
 
 
 def named(text: str, cast: tuple[NovelCharacter, ...]) -> list[tuple[str, str]]:

@@ -1,3 +1,5 @@
+"""Whom a line is said to."""
+
 from __future__ import annotations
 
 import pytest
@@ -6,7 +8,15 @@ from hypothesis import strategies as st
 
 from timing import growth
 from understudy.formats import read as read_story
-from understudy.people.addressees import AddresseeReader, addressees, story_addressees
+from understudy.people.addressees import (
+    FEATURES,
+    AddresseeReader,
+    Dialogue,
+    EpithetUse,
+    cues_of,
+    dialogue_of,
+    feature_rows,
+)
 from understudy.people.names import CharacterNames
 from understudy.story.types import Line, Moment, Scene
 
@@ -20,7 +30,7 @@ def scene(*lines: tuple[str | None, str], present: tuple[str, ...] = CAST) -> Sc
 
 
 def read(given: Scene) -> list[dict[str, float]]:
-    return addressees(given, AddresseeReader(NAMES, [given]))
+    return AddresseeReader(NAMES, [given]).read(given)
 
 
 def likeliest(found: dict[str, float]) -> str:
@@ -66,7 +76,9 @@ def test_every_line_has_a_probability_for_everybody_else(lines: list[tuple[str, 
 def test_every_line_of_a_story_has_its_addressees(name: str) -> None:
     story = read_story(name)
     lines = 0
-    for each, found in story_addressees(story):
+    reader = AddresseeReader.of_story(story)
+    for each in story.scenes():
+        found = reader.read(each)
         assert len(found) == len(each.lines)
         lines += len(found)
     assert lines == story.count()[1]
@@ -82,3 +94,101 @@ def test_the_time_is_in_proportion_to_the_lines() -> None:
             reader.read(each)
 
     assert growth(read_all, 12) < 30
+
+
+# What a line itself says of whom it is said to.
+
+
+TITLED = CharacterNames(
+    {"Ada Finch": ("Ada", "Miss Finch"), "Tom Finch": ("Tom", "Mr Finch"), "Doctor Wren": ("Wren",), "Bea": ()}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "called", "spoken_of"),
+    [
+        ("Ada, come here!", {"Ada Finch"}, set()),
+        ("Hey Tom, have you seen Ada anywhere?", {"Tom Finch"}, {"Ada Finch"}),
+        ("(to Bea) Not now.", {"Bea"}, set()),
+        ("(looking at the door) Not now.", set(), set()),
+        ("Finch, you are late.", {"Ada Finch", "Tom Finch"}, set()),
+    ],
+)
+def test_names_called_out_and_names_spoken_of(text: str, called: set[str], spoken_of: set[str]) -> None:
+    cues = cues_of("Doctor Wren", text, TITLED)
+    assert (cues.called | cues.directed, cues.spoken_of) == (frozenset(called), frozenset(spoken_of))
+
+
+def test_nobody_calls_themselves() -> None:
+    assert not cues_of("Bea", "Bea, you fool!", TITLED).called
+
+
+def test_what_a_line_asks_and_to_how_many() -> None:
+    cues = cues_of("Bea", "Are you all ready?", TITLED)
+    assert cues.is_question and cues.has_you and cues.is_plural and not cues.is_answer
+    assert cues_of("Bea", "Yes, quite.", TITLED).is_answer
+
+
+def test_an_epithet_is_learned_for_its_speaker_from_who_answers() -> None:
+    use = EpithetUse()
+    for _ in range(6):
+        use.add(cues_of("Bea", "Yes, my dear Papa, at once.", TITLED), ("Tom Finch",))
+        use.add(cues_of("Bea", "I have no idea.", TITLED), ("Ada Finch",))
+        use.add(cues_of("Doctor Wren", "Good morning, papa.", TITLED), ("Ada Finch",))
+    asked = cues_of("Bea", "Look, papa!", TITLED)
+    assert "papa" in asked.epithets
+    of_tom, of_ada = (use.lifts(asked, (), who)[0] for who in ("Tom Finch", "Ada Finch"))
+    assert of_tom > 0.5 > -0.5 > of_ada
+
+
+def test_the_line_itself_is_no_evidence_for_what_it_calls_people() -> None:
+    use = EpithetUse()
+    line = cues_of("Bea", "Well, captain?", TITLED)
+    use.add(line, ("Tom Finch",))
+    assert use.lifts(line, ("Tom Finch",), "Tom Finch")[0] == pytest.approx(0.0)
+
+
+# The evidence of the lines around.
+
+
+FINCHES = ("Ada Finch", "Bea Finch", "Cas")
+FINCH_NAMES = CharacterNames(dict.fromkeys(FINCHES, ()))
+
+
+def dialogue(*lines: tuple[str, str]) -> Dialogue:
+    return dialogue_of(FINCHES, lines, FINCH_NAMES)
+
+
+def value(given: Dialogue, index: int, who: str, feature: str) -> float:
+    rows = feature_rows(given, EpithetUse())[index]
+    assert rows.shape == (len(given.others(index)), len(FEATURES))
+    return float(rows[given.others(index).index(who), FEATURES.index(feature)])
+
+
+def test_neighbours_are_the_last_and_the_next_other_speaker() -> None:
+    given = dialogue(("Ada Finch", "One."), ("Bea Finch", "Two."), ("Bea Finch", "Three."), ("Cas", "Four."))
+    assert given.neighbours == (("Bea Finch",), ("Ada Finch", "Cas"), ("Ada Finch", "Cas"), ("Bea Finch",))
+
+
+def test_whoever_speaks_is_present() -> None:
+    assert "Dan" in dialogue(("Dan", "Hello.")).present
+
+
+def test_turns_in_a_pair() -> None:
+    given = dialogue(("Ada Finch", "A."), ("Bea Finch", "B."), ("Ada Finch", "C."), ("Bea Finch", "D."))
+    assert value(given, 2, "Bea Finch", "pair before") == 1
+    assert value(given, 2, "Bea Finch", "last and next") == 1
+    assert value(given, 2, "Cas", "not before") == 1
+
+
+def test_of_namesakes_whoever_speaks_nearest_is_called() -> None:
+    given = dialogue(("Bea Finch", "Well?"), ("Cas", "Finch, be quiet."))
+    assert value(given, 1, "Bea Finch", "called") == 1
+    assert value(given, 1, "Ada Finch", "called") == 0
+
+
+def test_who_is_asked_answers() -> None:
+    given = dialogue(("Ada Finch", "Is it late?"), ("Cas", "Yes."), ("Bea Finch", "Very."))
+    assert value(given, 0, "Cas", "asks and next") == 1
+    assert value(given, 0, "Cas", "next answers") == 1
+    assert value(given, 1, "Ada Finch", "last asks") == 1

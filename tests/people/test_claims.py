@@ -1,7 +1,28 @@
 from __future__ import annotations
 
-from understudy.people.claims import SceneSpeech, claims_of, of_named, of_you
-from understudy.people.clauses import clauses_of
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from understudy.errors import InputError
+from understudy.people.claims import (
+    NAME,
+    Claim,
+    SceneSpeech,
+    StatementModel,
+    answers_to,
+    claims_of,
+    content_words,
+    feature_names,
+    features,
+    of_named,
+    of_you,
+    shipped_model,
+)
+from understudy.people.own_words import clauses_of, statement
 
 PEOPLE = {"Ada": "Ada", "Bela": "Bela", "Cas": "Cas"}
 
@@ -57,3 +78,58 @@ def test_what_is_said_of_somebody_named() -> None:
 def test_opinions_are_not_facts() -> None:
     (clause,) = clauses_of("You are wonderful!")
     assert list(of_you(clause)) == []
+
+
+def joined(question: str, answer: str) -> list[str]:
+    asked = [clause.text for clause in clauses_of(question) if clause.is_question][-1]
+    return [item.sentence for item in answers_to(asked, clauses_of(answer))]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sentence"),
+    [
+        ("Do you have any kids?", "Two girls.", "I have two girls"),
+        ("Do you have any kids?", "Two.", "I have two kids"),
+        ("Are you married?", "No.", "I am not married"),
+        ("What do you do?", "A nurse.", "I am a nurse"),
+        ("what is your favorite food ?", "pizza , i guess .", "My favorite food is pizza"),
+        ("Where do you live?", "In Boston.", "I live in Boston"),
+        ("How old are you?", "Thirty-two.", "I am thirty-two years old"),
+        ("Do you like your dogs?", "Yeah!", "I like my dogs"),
+    ],
+)
+def test_an_answer_is_joined_with_its_question(question: str, answer: str, sentence: str) -> None:
+    assert joined(question, answer) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Are you okay?", "Yes."), ("Do you know that?", "No."), ("Where do you live?", "Why do you ask?")],
+)
+def test_what_answers_nothing_about_oneself(question: str, answer: str) -> None:
+    assert joined(question, answer) == []
+
+
+DOGS = Claim("Ada", statement("I have two dogs", "said"), 1, 0.0, 0.0, False)
+
+
+def test_every_feature_has_a_name() -> None:
+    assert len(features(DOGS)) == len(feature_names())
+
+
+def test_words_are_compared_by_their_stems_without_common_ones() -> None:
+    assert content_words("I really love my horses") == {"horse"[:5]}
+
+
+def test_what_the_other_brought_up_is_less_likely_a_trait_of_ones_own() -> None:
+    model = shipped_model()
+    echoed = replace(DOGS, echo=1.0, echo_of_talk=1.0, is_answer=True)
+    rows = [features(DOGS), features(echoed, likeness=0.9)]
+    alone, prompted = model.probabilities(rows, np.zeros((2, len(model.vector)), np.float32))
+    assert alone > prompted
+
+
+def test_a_card_without_weights_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text(json.dumps({"agent": NAME, "format": 1}), encoding="utf-8")
+    with pytest.raises(InputError, match="train the model again"):
+        StatementModel.load(tmp_path)

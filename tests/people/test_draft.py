@@ -14,17 +14,20 @@ from understudy.errors import InputError
 from understudy.formats import read
 from understudy.people.draft import (
     Finder,
+    accept,
+    change,
     checkpoint_folder,
     draft,
     find_people,
     is_large,
     leave_pending,
     read_draft,
+    reject,
+    undecided_of_kind,
 )
-from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo, write_found
 from understudy.progress import Progress
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import Decision, FoundEntry, FoundFile, line_after
+from understudy.story.storyfile.found import FoundDecision, FoundEntry, FoundFile, line_after
 from understudy.story.types import Fact, Moment, Relation, Schema
 
 HOOKS = "I never look at hooks"
@@ -87,7 +90,7 @@ def test_decisions_survive_a_new_draft_and_a_changed_text(story: Path) -> None:
     opened = read(story)
     first = draft(opened, finders=FINDERS).file
     hobby, friend = first.entries
-    write_found(change(reject(first, [friend.id]), hobby.id, "keys", opened.schema))
+    change(reject(first, [friend.id]), hobby.id, "keys", opened.schema).write()
     script = (story / "act-1.txt").read_text().replace("[Rain on the roof.]", "[Rain.]\n[Thunder.]")
     (story / "act-1.txt").write_text(script.replace("TOBIAS: I sold", "[A bell.]\nTOBIAS: I sold"))
     changed = read(story)
@@ -104,7 +107,7 @@ def test_decisions_survive_a_new_draft_and_a_changed_text(story: Path) -> None:
 def test_what_was_accepted_stays_though_no_finder_finds_it_again(story: Path) -> None:
     opened = read(story)
     file = draft(opened, finders=FINDERS).file
-    write_found(accept(file, [file.entries[1].id]))
+    accept(file, [file.entries[1].id]).write()
     kept = draft(opened, finders=FINDERS[:1]).file
     assert [entry.decision.verdict for entry in kept.entries] == ["", "accepted"]
     unheard: list[tuple[str, Finder]] = [("hobbies", lambda _, __: ()), ("friends", lambda _, __: ())]
@@ -143,7 +146,7 @@ def test_the_same_words_said_twice_are_two_entries(story: Path) -> None:
 def test_what_is_pending_is_so_until_it_is_looked_for(story: Path) -> None:
     opened = read(story)
     file = draft(opened, finders=FINDERS).file
-    write_found(accept(file, [file.entries[1].id]))
+    accept(file, [file.entries[1].id]).write()
     leave_pending(opened)
     assert opened.is_pending and [fact.values for fact in opened.facts("Tobias")] == [("hooks",)]
     find_people(opened)
@@ -184,7 +187,7 @@ FILE = FoundFile(
 )
 
 
-def verdicts(file: FoundFile) -> dict[str, Decision]:
+def verdicts(file: FoundFile) -> dict[str, FoundDecision]:
     return {entry.id: entry.decision for entry in file.entries}
 
 
@@ -192,8 +195,8 @@ def test_all_of_a_kind_are_decided_and_taken_back_together() -> None:
     decided = reject(FILE, ["a"])
     file = accept(decided, undecided_of_kind(decided, "hobby"))
     assert [verdicts(file)[entry].verdict for entry in "ad"] == ["rejected", "accepted"]
-    assert verdicts(undo(file)) == verdicts(decided)
-    assert verdicts(undo(undo(file))) == verdicts(FILE)
+    assert verdicts(file.undone()) == verdicts(decided)
+    assert verdicts(file.undone().undone()) == verdicts(FILE)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +219,7 @@ def test_unknown_entries_and_kinds_are_told_of() -> None:
     with pytest.raises(InputError, match="affection, friend, hobby"):
         undecided_of_kind(FILE, "title")
     with pytest.raises(InputError, match="no decision to take back"):
-        undo(FILE)
+        FILE.undone()
 
 
 @given(st.lists(st.tuples(st.sampled_from([accept, reject]), st.sets(st.sampled_from("abcd"), min_size=1)), max_size=9))
@@ -225,4 +228,4 @@ def test_undo_goes_back_step_by_step(steps: list[tuple[Decide, set[str]]]) -> No
     for decide, ids in steps:
         files.append(decide(files[-1], ids))
     for before, after in zip(reversed(files[:-1]), reversed(files[1:])):
-        assert verdicts(undo(after)) == verdicts(before)
+        assert verdicts(after.undone()) == verdicts(before)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.people.names import HIDDEN, CharacterNames, derangement
+from understudy.people.names import HIDDEN, CharacterNames, NameIndex, derangement, is_generic
+from understudy.story.types import Character
 
 FRIENDS = CharacterNames(
     {
@@ -81,3 +82,34 @@ def test_names_looked_up_are_those_that_the_pattern_would_find(text: str) -> Non
     for match in reversed(names.calls(text)):
         covered = covered[: match.start] + HIDDEN + covered[match.end :]
     assert covered == names.hidden(text)
+
+
+INDEX = NameIndex(
+    [Character("Nora Vale", ("Nora",)), Character("Mr. Vale"), Character("Will"), Character("Waiter"), Character("Pia")]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "people"),
+    [
+        ("This is my wife, Nora.", "this is my wife, @0.", ("Nora Vale",)),
+        ("Nora’s brother and Mr. Vale", "@0's brother and @1", ("Nora Vale", "Mr. Vale")),
+        ("Will you come, Will?", "will you come, @0?", ("Will",)),
+        ("My friend Casimir left.", "my friend # left.", ()),
+        ("Is Nora Vale here?", "is @0 here?", ("Nora Vale",)),
+    ],
+)
+def test_names_are_put_aside(text: str, marked: str, people: tuple[str, ...]) -> None:
+    found = INDEX.mark(text)
+    assert (found.text, found.people) == (marked, people)
+
+
+def test_what_somebody_is_is_no_name() -> None:
+    assert is_generic("The Waiter")
+    assert is_generic("Girl 2")
+    assert not is_generic("Mrs. Kim")
+
+
+@given(st.text(alphabet="NoraPi aVlMr.'’,@# \n", max_size=40))
+def test_every_mark_has_its_person(text: str) -> None:
+    INDEX.mark(text)

@@ -9,7 +9,15 @@ from understudy.formats import read
 from understudy.language.encoding import SentenceEncoder
 from understudy.people.claims import Claim, SceneSpeech
 from understudy.people.own_words import statement
-from understudy.people.statements import Found, merged, statements, statements_in_talk
+from understudy.people.statements import (
+    JudgedClaim,
+    MergedClaims,
+    attribute_facts,
+    attribute_of,
+    merged,
+    statements,
+    statements_in_talk,
+)
 from understudy.story.types import PROFILE, Fact, Moment, holding_at
 
 SCRIPT = """\
@@ -92,11 +100,11 @@ def test_progress_is_reported(tmp_path: Path) -> None:
     assert [step[1] for step in steps] == [1, 2, 3]
 
 
-def found(sentence: str, scene: int, confidence: float, axis: int, is_chat: bool = True) -> Found:
+def found(sentence: str, scene: int, confidence: float, axis: int, is_chat: bool = True) -> JudgedClaim:
     vector = np.zeros(8, np.float32)
     vector[axis] = 1.0
     claim = Claim("Ada", statement(sentence, "said"), 1, 0.0, 0.0, False)
-    return Found(claim, Moment((scene, 1)), ("Ada", f"Witness {scene}"), is_chat, confidence, vector)
+    return JudgedClaim(claim, Moment((scene, 1)), ("Ada", f"Witness {scene}"), is_chat, confidence, vector)
 
 
 def test_what_says_the_same_is_one_finding_and_surer() -> None:
@@ -149,3 +157,34 @@ def test_in_a_script_a_job_is_surer_than_a_remark() -> None:
 
 def test_nothing_makes_no_findings() -> None:
     assert merged([]) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "attribute", "value"),
+    [
+        ("I am a nurse", "title", "a nurse"),
+        ("I am thirty-two years old", "age", "thirty-two years old"),
+        ("I am a woman", "gender", "female"),
+        ("I have two dogs", "belongings", "two dogs"),
+        ("I work at the bank", "affiliation", "the bank"),
+        ("I am shy", "character", "shy"),
+        ("I have blue eyes", "looks", "blue eyes"),
+        ("I love swing music", "hobby", "swing music"),
+    ],
+)
+def test_attributes(sentence: str, attribute: str, value: str) -> None:
+    assert attribute_of(sentence) == (attribute, value)
+
+
+def test_people_are_no_belongings() -> None:
+    assert attribute_of("I have a sister") is None
+
+
+def test_several_values_are_known_to_those_who_heard_all() -> None:
+    def item(sentence: str, line: int, *witnesses: str) -> MergedClaims:
+        return MergedClaims(sentence, "owned", 0.9, (Moment((1, line)),), witnesses, 1.0, Moment((1, line)))
+
+    found = [item("I own a boat", 1, "Ada", "Bela"), item("I own a car", 5, "Ada", "Cas")]
+    facts = list(attribute_facts("Ada", found, lambda line: line))
+    assert [fact.values for fact in facts] == [("a boat",), ("a boat", "a car")]
+    assert [fact.found and fact.found.witnesses for fact in facts] == [("Ada", "Bela"), ("Ada",)]

@@ -11,9 +11,9 @@ from threading import Barrier
 import pytest
 
 from understudy.errors import AgentError, BackendError
+from understudy.progress import Cancellation
 from understudy.server.executor import AgentExecutor
 from understudy.server.problems import Refused
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import Reply, Sampling, Situation, Turn
 from understudy.story.persona import Persona
 from writers import PIECES, Writer

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import tomllib
@@ -15,8 +17,13 @@ from understudy.story.wording import (
     about_other,
     attribute_label,
     fact_sentence,
+    fill_macros,
+    gender_of,
     plain_lines,
+    plain_term,
+    plural_terms,
     speaker_words,
+    terms,
     tie_sentence,
     tie_to_faced,
 )
@@ -196,3 +203,53 @@ def test_what_was_found_without_certainty_is_said_so() -> None:
 
 def test_an_attribute_is_shown_by_an_ordinary_word() -> None:
     assert [attribute_label(name) for name in ("export", "belongings")] == ["expertise", "belongings"]
+
+
+@pytest.mark.parametrize(
+    ("text", "char", "user", "filled"),
+    [
+        ("{{char}} sees {{user}}.", "Mira", "Tom", "Mira sees Tom."),
+        ("{{CHAR}} sees {{ User }}, <BOT> and <user>.", "Mira", "Tom", "Mira sees Tom, Mira and Tom."),
+        ("{{user}}'s boat", "Mira", "Tom", "Tom's boat"),
+        ("{{user}}'s boat. Is {{user}} well?", "Mira", "", "Your boat. Is you well?"),
+        ("{{char}} and {{user}}", "", None, "{{char}} and {{user}}"),
+        ("{{char}} and {{user}}", "Mira", None, "Mira and {{user}}"),
+        ("a{{// a note }}b{{comment: x}}", "Mira", "Tom", "ab"),
+        ("{{random::red, blue}} or {{pick: one,two}}", "Mira", "Tom", "red or one"),
+        ("1 < 2 {{unknown}}", "Mira", "Tom", "1 < 2 {{unknown}}"),
+        ("{{user}}", "Mira", r"\1 {{char}}", r"\1 {{char}}"),  # a name is text, not a pattern
+    ],
+)
+def test_names_stand_where_macros_stood(text: str, char: str, user: str | None, filled: str) -> None:
+    assert fill_macros(text, char, user) == filled
+
+
+def test_you_in_the_language_of_the_card() -> None:
+    assert fill_macros("{{user}}は誰？", "ミラ", language="ja") == "あなたは誰？"
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("The gate sticks, {{user}}.", "The gate sticks."),
+        ("Well, <USER>? Speak.", "Well? Speak."),
+        ("*She nods.* Come in, {{ user }}", "*She nods.* Come in"),
+        ("Tom, {{user}}, and the cat", "Tom, you, and the cat"),
+        ("With tea, {{user}}'s boat and rain", "With tea, your boat and rain"),
+    ],
+)
+def test_nobody_is_called_by_a_name_that_they_do_not_have(text: str, filled: str) -> None:
+    assert fill_macros(text, "Odi") == filled
+    assert "Tom" in fill_macros(text, "Odi", "Tom")
+
+
+def test_a_word_says_what_somebody_is_and_of_whom_it_is_said() -> None:
+    assert (terms()["wife"].kind, gender_of("wife")) == ("spouse", "female")
+    assert gender_of("ex-husband") == "male" and gender_of("cousin") is None and gender_of("tide") is None
+    assert terms()["sons"].is_plural and plural_terms()["sons"] == "child"
+
+
+def test_only_kin_have_a_plain_word() -> None:
+    assert plain_term("parent", "male") == "father" and plain_term("parent", "female") == "mother"
+    assert plain_term("parent", None) == plain_term("friend", "male") == ""
+    assert all(gender_of(plain_term(kind, "female")) == "female" for kind in ("spouse", "child", "sibling"))

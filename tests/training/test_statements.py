@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
-from understudy.people.plausibility import StatementModel, feature_names, shipped_model
+from understudy.people.claims import StatementModel, feature_names, shipped_model
 from understudy.training.statements import talks_of, train_statements
 
 DIALOGUES = """\

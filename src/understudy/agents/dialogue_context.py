@@ -10,10 +10,9 @@ from functools import cache
 
 from understudy.agents.pools import KeyedCache
 from understudy.story.dialogue import Situation, Turn
-from understudy.story.macros import fill_macros
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Relation
-from understudy.story.wording import speaker_words
+from understudy.story.wording import fill_macros, speaker_words
 from understudy.text import fold, sentences, stop_words, words
 
 __all__ = [

@@ -27,7 +27,7 @@ from understudy.agents.prompting import introduced_name, introductions
 from understudy.agents.word_tokens import roots
 from understudy.story.dialogue import Draft, Evidence, Situation
 from understudy.story.persona import Other, Persona, Told
-from understudy.story.storyfile.name_finder import TITLES
+from understudy.story.storyfile.name_finder import NOT_NAMES
 from understudy.story.types import Relation
 from understudy.story.wording import tie_sentence
 from understudy.text import find_name, fold, sentences
@@ -163,7 +163,7 @@ def spoken_name(situation: Situation, other: Other) -> str:
     if not counts:
         return other.name
     form = max(counts, key=lambda form: counts[form])
-    return f"the {form}" if fold(form) in TITLES else form  # 'I like the Captain', who is called 'Captain'
+    return f"the {form}" if fold(form) in NOT_NAMES else form  # 'I like the Captain', who is called 'Captain'
 
 
 def _names(situation: Situation, message: str, earlier: Sequence[str]) -> Iterator[Draft]:

@@ -46,7 +46,7 @@ from understudy.agents.reply_text import is_mid_sentence, rests, split_begun
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.word_tokens import roots
 from understudy.language.lexical import TfIdf
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Line, Relation

@@ -32,6 +32,7 @@ from understudy.agents.passages import bearing_part, plain_line, spread_lines, t
 from understudy.agents.pools import KeyedCache, key_of
 from understudy.agents.prompting import PastExchange, PastLine, Recalled
 from understudy.language.encoding import BACKGROUND, Floats
+from understudy.language.lexical.logistic import probability
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Told
 from understudy.story.types import Exchange, Line, Moment
@@ -378,8 +379,7 @@ class TermRarity:
 
 
 def relevance(features: RelevanceFeatures) -> float:
-    score = BIAS + math.fsum(weight * value for weight, value in zip(astuple(WEIGHTS), astuple(features)))
-    return 1 / (1 + math.exp(-score))
+    return probability(astuple(WEIGHTS), astuple(features), BIAS)
 
 
 def bears(features: RelevanceFeatures) -> bool:

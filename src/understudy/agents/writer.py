@@ -27,11 +27,11 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, is_mid_sentence, join_names, split_begun
 from understudy.agents.word_tokens import roots
 from understudy.errors import AgentError, InputError
-from understudy.formats.cards import fill_macros, keys_named
+from understudy.formats.cards.lorebook import keys_named
 from understudy.language.backends import Backend, Completion
 from understudy.language.backends.backend import ScoringBackend
+from understudy.progress import Cancellation
 from understudy.registry import Imported
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
@@ -45,6 +45,7 @@ from understudy.story.dialogue import (
     Turn,
     Usage,
 )
+from understudy.story.wording import fill_macros
 from understudy.text import sentences
 
 __all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]

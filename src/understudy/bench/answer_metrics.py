@@ -50,10 +50,10 @@ from understudy.metrics.generation import (
     repeats_turn,
     tokenize_replies,
 )
+from understudy.metrics.line_metric import Samples
 from understudy.metrics.mauve import Encode, mauve
 from understudy.metrics.overlap import corpus_ranks, p_cover, p_f1
 from understudy.metrics.ranking import gold_ranks
-from understudy.metrics.samples import Samples
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example

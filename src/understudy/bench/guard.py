@@ -32,9 +32,8 @@ from understudy.errors import InputError, StoryError
 from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
-from understudy.metrics.utterances import APPROVED
-from understudy.progress import Progress, ignore_progress
-from understudy.story.cancellation import Cancellation
+from understudy.metrics.utterances.record import APPROVED
+from understudy.progress import Cancellation, Progress, ignore_progress
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene, holding_at

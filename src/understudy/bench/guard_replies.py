@@ -33,7 +33,7 @@ from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.loading import BEST_OF
-from understudy.language.backends.scripted import ScriptedBackend
+from understudy.language.backends.backend import ScriptedBackend
 from understudy.metrics.statistics import wilson
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Draft, Situation, Turn, situation_at

@@ -24,7 +24,7 @@ from understudy.bench.answers import MissingAnswers
 from understudy.bench.items import Items, groups_of
 from understudy.bench.run import Row, document_of, figure_row, manifest_of
 from understudy.errors import AgentError, InputError
-from understudy.formats.probes import Probe
+from understudy.formats.story_folder import Probe
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import (

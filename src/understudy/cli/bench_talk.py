@@ -28,8 +28,7 @@ from understudy.cli.show import clean, heading, indented, screen, voice
 from understudy.cli.tables import Document, Figures, print_rows
 from understudy.errors import AgentError, InputError
 from understudy.formats import embedded, sources_of
-from understudy.formats.probes import Probe, read_probes
-from understudy.formats.story_folder import PROBES
+from understudy.formats.story_folder import PROBES, Probe, read_probes
 from understudy.registry import import_factory
 from understudy.story.storyfile import Story
 

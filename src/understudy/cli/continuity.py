@@ -15,8 +15,7 @@ from understudy.cli.show import Screen, clean, heading, indented, print_json, sc
 from understudy.errors import InputError, UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.people.continuity import Continuity, Fault
-    from understudy.people.continuity.check import Dismissals
+    from understudy.people.continuity import Continuity, Dismissals, Fault
     from understudy.story.storyfile import Story
 
 __all__ = ["continuity"]
@@ -60,8 +59,7 @@ def continuity(
         understudy continuity my-story/ --dismiss 3fa2b81c
         understudy continuity my-story/ --chart learning.svg --item "Good Wife"
     """
-    from understudy.people.continuity import check_continuity
-    from understudy.people.continuity.check import Dismissals
+    from understudy.people.continuity import Dismissals, check_continuity
 
     if items and chart is None:
         raise click.UsageError("--item says what a chart shows: give --chart FILE.svg as well")
@@ -87,7 +85,7 @@ def continuity(
 def _dismissals_file(story: str) -> Path:
     """Beside the story; for one that comes with the program, in the user's data folder."""
     from understudy.formats import EMBEDDED
-    from understudy.people.continuity.check import FILE, dismissals_path
+    from understudy.people.continuity import FILE, dismissals_path
     from understudy.story.user_folders import data_folder
 
     return data_folder() / f"{story}.{FILE}" if story in EMBEDDED else dismissals_path(Path(story))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from understudy.errors import InputError, StoryError
 from understudy.formats.cards.document import greeting_number
 from understudy.people.memory import RememberedChat, remembered_person
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,

@@ -31,7 +31,7 @@ from understudy.cli.show import (
 )
 from understudy.formats import probes_of, read
 from understudy.formats.documents import cast_document, line_document, reply_document
-from understudy.formats.probes import Probe
+from understudy.formats.story_folder import Probe
 from understudy.story.dialogue import USER_NAME, Agent, Reply, Situation, Turn, situation_at
 from understudy.story.persona import Persona, persona_at
 from understudy.story.spoiler_free import Course, courses_so_far

@@ -17,11 +17,9 @@ from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.story_folder import CAST
 from understudy.people import draft as drafting
-from understudy.people.draft import StoryDraft, read_draft
-from understudy.people.found_file import accept, change, entry_of, reject, undecided_of_kind, undo, write_found
+from understudy.people.draft import StoryDraft, accept, change, entry_of, read_draft, reject, undecided_of_kind
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import FoundFile
-from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.found import FoundFile, PlacedEntry
 from understudy.story.types import Fact, Relation
 
 if TYPE_CHECKING:
@@ -256,7 +254,7 @@ def review(
     drafted = read_draft(opened)
     steps: list[Callable[[FoundFile], FoundFile]] = []
     if take_back:
-        steps.append(undo)
+        steps.append(FoundFile.undone)
     steps += [lambda file, kind=kind: accept(file, undecided_of_kind(file, kind)) for kind in kinds]  # type: ignore[misc]
     if taken:
         steps.append(lambda file: accept(file, taken))
@@ -271,7 +269,7 @@ def review(
     for step in steps:
         file = step(file)
     if steps:
-        write_found(file)
+        file.write()
     drafted = read_draft(opened)
     if as_json:
         print_json(draft_document(drafted))
@@ -328,14 +326,14 @@ class Reviewing:
         """Takes back the last decision; returns the first entry that is undecided again."""
         try:
             again = {entry_id for entry_id, _ in self.file.undo[-1]} if self.file.undo else set()
-            self._write(undo(self.file))
+            self._write(self.file.undone())
         except InputError as error:
             click.echo(clean(str(error)), err=True)
             return index
         return min((place for place, placed in enumerate(waiting) if placed.entry.id in again), default=index)
 
     def _write(self, file: FoundFile) -> None:
-        write_found(file)
+        file.write()
         self.file = file
 
     def _show(self, placed: PlacedEntry, number: int, of: int) -> None:

@@ -147,7 +147,7 @@ def check_writable(*paths: Path | None) -> None:
 def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
     """The entries of the lorebooks given with --lore; keys that cannot be what they are written as are told."""
     from understudy.cli.show import clean
-    from understudy.formats.cards import read_lore
+    from understudy.formats.cards.lore_files import read_lore
     from understudy.formats.cards.lorebook import unsupported_patterns
 
     entries = tuple(entry for file in files for entry in read_lore(file))

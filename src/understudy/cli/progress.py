@@ -23,7 +23,7 @@ from understudy.story.types import Fact, LoreEntry
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-    from understudy.formats.prose.corrections_file import DoubtfulQuotations
+    from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.progress import Progress
 
 __all__ = [

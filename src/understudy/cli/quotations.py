@@ -17,8 +17,16 @@ from understudy.cli.show import Column, Screen, clean, indented, print_json, pri
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
-from understudy.formats.prose.corrections_file import DoubtfulQuotations, quotations_document, write_corrections
-from understudy.formats.prose.speaker_decisions import merge_people, set_not_speech, set_speaker, split_people, undo
+from understudy.formats.prose.decisions import (
+    DoubtfulQuotations,
+    merge_people,
+    quotations_document,
+    set_not_speech,
+    set_speaker,
+    split_people,
+    undo,
+    write_corrections,
+)
 from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
@@ -128,7 +136,7 @@ def _owners(story: Story) -> dict[str, str]:
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
-    from understudy.formats.prose.speaker_decisions import SpeakerAsker
+    from understudy.formats.prose.decisions import SpeakerAsker
 
     names = _owners(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]

@@ -26,7 +26,7 @@ from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.formats.documents import file_parts, reading_document
 from understudy.formats.prose.corrections import Corrections
-from understudy.formats.prose.corrections_file import DoubtfulQuotations
+from understudy.formats.prose.decisions import DoubtfulQuotations
 from understudy.story.storyfile import DOUBTFUL, Story
 
 if TYPE_CHECKING:

@@ -123,9 +123,7 @@ def score(
             metrics = line_metrics(grounds, of_lines, glove, model)
         if of_sets:
             with working("Judging all lines together"):
-                count, sets = score_sets(
-                    pieces(file, text=column), set_metrics(of_sets, grounds, _labelled(labelled)), grounds.samples
-                )
+                count, sets = score_sets(pieces(file, text=column), set_metrics(of_sets, grounds, _labelled(labelled)))
         if not metrics:
             summary = Tally.empty()
             summary.count = count

@@ -33,7 +33,8 @@ from understudy.formats import EMBEDDED
 from understudy.story.types import Moment
 
 if TYPE_CHECKING:
-    from understudy.metrics.utterances import Decision, StoredUtterance, UtteranceStore
+    from understudy.metrics.utterances.record import ReviewDecision, StoredUtterance
+    from understudy.metrics.utterances.store import UtteranceStore
 
 __all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
 
@@ -272,7 +273,7 @@ def export(
 
 @contextmanager
 def opened_store(store: str) -> Iterator[UtteranceStore]:
-    from understudy.metrics.utterances import open_store
+    from understudy.metrics.utterances.store import open_store
 
     if "://" not in store and not Path(store).exists():
         raise InputError("no such utterance database: make one with `understudy filter ... --store`", store)
@@ -349,7 +350,7 @@ def _most_like(
     story: str | None,
 ) -> list[StoredUtterance]:  # fmt: skip
     from understudy.language.encoding import SentenceEncoder
-    from understudy.metrics.utterances import APPROVED
+    from understudy.metrics.utterances.record import APPROVED
 
     with working("Looking for lines like it"):
         vector = SentenceEncoder().encode([text], keep=False)[0]
@@ -383,7 +384,7 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}"
 
 
-def _entry(entry: Decision) -> Document:
+def _entry(entry: ReviewDecision) -> Document:
     return {"decision": entry.decision, "by": entry.by, "at": entry.at, "why": entry.why}
 
 

@@ -12,20 +12,19 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.formats import story_folder
 from understudy.formats.assembly import Assembly, FilesCountAlike
 from understudy.formats.evidence import measure
-from understudy.formats.probes import Probe, read_probes
 from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
-from understudy.formats.story_folder import read_cast
+from understudy.formats.story_folder import Probe, read_cast, read_probes
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
-from understudy.story.storyfile import Story, StoryWriter
+from understudy.story.storyfile import Story, StoryWriter, is_story_file
 from understudy.story.storyfile.found import FOUND, found_file_of
 from understudy.story.types import LoreEntry
 from understudy.story.user_folders import data_folder
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
-    from understudy.formats.prose.corrections_file import DoubtfulQuotations
+    from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.story.dialogue import Example
 
 __all__ = [
@@ -42,9 +41,6 @@ __all__ = [
 
 EMBEDDED = ("demo", "demo-ja", "demo-zh")
 """Stories that come with the package, by the name they have on the command line."""
-
-
-SQLITE = b"SQLite format 3\0"
 
 
 def read(
@@ -71,7 +67,7 @@ def read(
     prose, to list what is doubtful.
     """
     sources, cast_file, title = sources_of(what)
-    if len(sources) == 1 and _is_story_file(sources[0]):
+    if len(sources) == 1 and sources[0].is_file() and is_story_file(sources[0]):
         if into is not None:
             raise InputError("is a story file already: there is nothing to read into another", sources[0])
         return Story.open(sources[0], annotated)
@@ -250,10 +246,6 @@ def examples(path: str | Path) -> Iterator[Example]:
 def probes_of(folder: str | Path, story: Story) -> tuple[Probe, ...]:
     """The probes that lie in a story folder."""
     return read_probes((embedded(str(folder)) or Path(folder)) / story_folder.PROBES, story)
-
-
-def _is_story_file(path: Path) -> bool:
-    return path.is_file() and SourceFile(path).head().startswith(SQLITE)
 
 
 def _in_story_order(paths: list[Path]) -> list[Path]:

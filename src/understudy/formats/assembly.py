@@ -6,10 +6,9 @@ Lines are numbered, names merged, comings and goings noted, counts kept and the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
-from typing import ClassVar
 
 from understudy.errors import CastError, InputError
 from understudy.formats.story_folder import CastFile
@@ -34,10 +33,12 @@ from understudy.sources.names import CastList, fold, words
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
-from understudy.text import guess_language
+from understudy.text import guess_language, one_line
 
-__all__ = ["Assembly", "FilesCountAlike", "SpeechIndex"]
+__all__ = ["Assembly", "FilesCountAlike"]
 
+COUNTED_AS = {Speech: "lines", Description: "descriptions", Movement: "descriptions", Unread: "unread"}
+"""By the type of an event; all others count as headings."""
 SAMPLE = 20_000  # characters by which the language is guessed
 FILE_LEVELS = ("part", "book", "volume")  # what files are, where each counts from the same number
 
@@ -98,9 +99,10 @@ class Assembly:
             if self._skipped is not None:
                 self._skip(event, self._skipped)
             else:
-                self._handlers[type(event)](self, event)
+                self._take(event)
+                self._counts[COUNTED_AS.get(type(event), "headings")] += event.units
         for cut in bounds.cuts:
-            self._on_unread(cut)
+            self._take(cut)
         accounted = sum(self._counts.values())
         if accounted != source.units:
             raise InputError(
@@ -219,6 +221,40 @@ class Assembly:
             return (next(level for level in FILE_LEVELS if level not in levels), *levels)
         return levels
 
+    def _take(self, event: Event) -> None:
+        match event:
+            case Speech():
+                self._add_speech(event)
+            case Description():
+                self._ensure_scene(event.source)
+                self.writer.line(None, one_line(event.text), self._file, event.source.line, event.spans)
+                for kind, name in event.cues:
+                    self.writer.cue(kind, None if name == EVERYBODY else self._cast_list.label_id(name))
+            case Movement():
+                self._ensure_scene(event.source)
+                for name in event.enter:
+                    self.writer.cue("enter", self._cast_list.label_id(name), ahead=True)
+                for name in event.leave:
+                    self.writer.cue("leave", self._cast_list.label_id(name))
+            case SceneStart():
+                self._begin_scene(event.setting, event.source, event.number)
+                for name in event.present:
+                    self.writer.cue("listed", self._cast_list.label_id(name))
+            case Heading():
+                self._add_heading(event)
+            case Unread():
+                self.writer.unread(self._file, event.source.line, event.text, event.reason)
+            case CastEntry():
+                self._cast_list.declare(event.character)
+            case FactEntry():
+                self._facts.append((event.source, event.fact))
+            case RelationEntry():
+                self._relations.append((event.source, event.relation))
+            case CardSource():
+                self._cards.append(event)
+            case Lore():
+                self._lore.extend((event.who, entry) for entry in event.entries)
+
     def _is_taken(self, heading: Heading) -> bool:
         """Has another file said the same at a chapter's position?"""
         if heading.numbers is None:
@@ -245,7 +281,7 @@ class Assembly:
             return None
         return f"stands at {Moment(heading.numbers, levels)}, as {earlier} does, but tells something else: rename one"
 
-    def _on_heading(self, event: Heading) -> None:
+    def _add_heading(self, event: Heading) -> None:
         numbers = None if event.numbers is None else (*self._part, *event.numbers)
         if numbers is not None:
             self._end_scene()
@@ -261,14 +297,11 @@ class Assembly:
             self._position = numbers
             numbers = None if goes_on else numbers
         moment = Moment(numbers, self.levels or ()) if numbers else None
-        self.writer.heading(moment, _one_line(event.title), self._file, event.source.line)
-        self._counts["headings"] += event.units
+        self.writer.heading(moment, one_line(event.title), self._file, event.source.line)
 
-    def _on_scene(self, event: SceneStart) -> None:
-        self._begin_scene(event.setting, event.source, event.number)
-        for name in event.present:
-            self.writer.cue("listed", self._cast_list.label_id(name))
-        self._counts["headings"] += event.units
+    def _ensure_scene(self, source: Source) -> None:
+        if self._scene is None:
+            self._begin_scene("", source)
 
     def _begin_scene(self, setting: str, source: Source, number: int | None = None) -> None:
         self._end_scene()
@@ -281,89 +314,28 @@ class Assembly:
             )
         self._last_scene = self._scene
         self._scene_positions.update(self._scene[:depth] for depth in range(1, len(self._scene) + 1))
-        self.writer.scene(Moment(self._scene, self.levels or ()), _one_line(setting), self._file, source.line)
+        self.writer.scene(Moment(self._scene, self.levels or ()), one_line(setting), self._file, source.line)
 
     def _end_scene(self) -> None:
         self._cast_list.end_scene()
         self._scene = None
 
-    def _on_speech(self, event: Speech) -> None:
-        if self._scene is None:
-            self._begin_scene("", event.source)
+    def _add_speech(self, event: Speech) -> None:
+        self._ensure_scene(event.source)
         for speaker in event.speakers:
             label = self._cast_list.add_speech(speaker, self._source, event.source.line)
-            self.writer.line(label, _one_line(event.text), self._file, event.source.line, event.spans, event.confidence)
-        self._counts["lines"] += event.units
+            self.writer.line(label, one_line(event.text), self._file, event.source.line, event.spans, event.confidence)
         if self._has_several:
             self._speeches.add(self._position, event.text)
         if self._sampled < SAMPLE:
             self._sample.append(event.text)
             self._sampled += len(event.text)
 
-    def _on_description(self, event: Description) -> None:
-        if self._scene is None:
-            self._begin_scene("", event.source)
-        self.writer.line(None, _one_line(event.text), self._file, event.source.line, event.spans)
-        for kind, name in event.cues:
-            self.writer.cue(kind, None if name == EVERYBODY else self._cast_list.label_id(name))
-        self._counts["descriptions"] += event.units
-
-    def _on_movement(self, event: Movement) -> None:
-        if self._scene is None:
-            self._begin_scene("", event.source)
-        for name in event.enter:
-            self.writer.cue("enter", self._cast_list.label_id(name), ahead=True)
-        for name in event.leave:
-            self.writer.cue("leave", self._cast_list.label_id(name))
-        self._counts["descriptions"] += event.units
-
-    def _on_unread(self, event: Unread) -> None:
-        self.writer.unread(self._file, event.source.line, event.text, event.reason)
-        self._counts["unread"] += event.units
-
     def _skip(self, event: Event, reason: str) -> None:
         if not isinstance(event, Opening) and event.units:
             text = getattr(event, "text", None) or getattr(event, "title", None) or getattr(event, "setting", "")
             self.writer.unread(self._file, event.source.line, str(text), reason)
             self._counts["unread"] += event.units
-
-    def _on_cast(self, event: CastEntry) -> None:
-        self._cast_list.declare(event.character)
-        self._counts["headings"] += event.units
-
-    def _on_fact(self, event: FactEntry) -> None:
-        self._facts.append((event.source, event.fact))
-        self._counts["headings"] += event.units
-
-    def _on_relation(self, event: RelationEntry) -> None:
-        self._relations.append((event.source, event.relation))
-        self._counts["headings"] += event.units
-
-    def _on_card(self, event: CardSource) -> None:
-        self._cards.append(event)
-        self._counts["headings"] += event.units
-
-    def _on_lore(self, event: Lore) -> None:
-        self._lore.extend((event.who, entry) for entry in event.entries)
-        self._counts["headings"] += event.units
-
-    _handlers: ClassVar[dict[type, Callable[..., None]]] = {
-        Heading: _on_heading,
-        SceneStart: _on_scene,
-        Speech: _on_speech,
-        Description: _on_description,
-        Movement: _on_movement,
-        Unread: _on_unread,
-        CastEntry: _on_cast,
-        FactEntry: _on_fact,
-        RelationEntry: _on_relation,
-        CardSource: _on_card,
-        Lore: _on_lore,
-    }
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 # Does a file repeat another one? Two files may give the same position to one episode that was written

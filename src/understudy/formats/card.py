@@ -41,10 +41,9 @@ from understudy.sources.events import (
     check_names,
 )
 from understudy.sources.source import SourceFile
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import CardRecord
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Source
-from understudy.story.wording import about_other, fact_sentence
+from understudy.story.wording import about_other, fact_sentence, fill_macros
 from understudy.text import LANGUAGES, guess_language
 
 __all__ = ["READER"]

@@ -20,12 +20,14 @@ A persona is an object of JSON lines, too:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
+from understudy.sources.jsonstream import json_lines
+from understudy.sources.source import SourceFile
 
 __all__ = [
     "BOT_SIDE",
@@ -85,51 +87,44 @@ class ChatRecord:
         }
 
 
+def _documents(path: Path) -> Iterator[tuple[int, Any]]:
+    """The documents of a file, one a line, each with its line; none in an empty file."""
+    if path.stat().st_size:
+        yield from ((location.line, document) for location, document in json_lines(SourceFile(path)))
+
+
 def read_chats(path: Path) -> Iterator[ChatRecord]:
     """The chats of a file, one a line."""
     seen: set[str] = set()
-    try:
-        with path.open(encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    record = _record(line, path, number)
-                    if record.id in seen:
-                        raise InputError(f"has the chat '{record.id}' a second time", path, number)
-                    seen.add(record.id)
-                    yield record
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8: {error}", path) from error
+    for number, document in _documents(path):
+        record = _record(document, path, number)
+        if record.id in seen:
+            raise InputError(f"has the chat '{record.id}' a second time", path, number)
+        seen.add(record.id)
+        yield record
 
 
-def _record(line: str, path: Path, number: int) -> ChatRecord:
+def _record(document: Any, path: Path, number: int) -> ChatRecord:
     def problem(what: str) -> InputError:
         return InputError(f"{what}: a chat is {{id, speakers, profiles, turns: [{{speaker, text}}]}}", path, number)
 
-    try:
-        document = json.loads(line)
-    except ValueError as error:
-        raise problem(f"is not JSON ({error})") from error
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         raise problem("is no object")
-    speakers = _pair_of_texts(document.get("speakers"))
+    speakers, names = (_pair_of_texts(document.get(key)) for key in ("speakers", "names"))
     if speakers is None:
         raise problem("'speakers' are not two names")
-    profiles = document.get("profiles")
-    if not isinstance(profiles, list) or len(profiles) != 2:
-        raise problem("'profiles' are not two lists of sentences")
-    own, partner = (parse_profile(profile) for profile in profiles)
+    if names is None and "names" in document:
+        raise problem("'names' are not two names")
+    profiles, turns = document.get("profiles"), document.get("turns")
+    own, partner = map(parse_profile, profiles if isinstance(profiles, list) and len(profiles) == 2 else (None, None))
     if own is None or partner is None:
         raise problem("'profiles' are not two lists of sentences")
-    turns = document.get("turns")
     lines = [_line(turn) for turn in turns] if isinstance(turns, list) else [None]
     if not all(lines):
         raise problem("'turns' are not objects with a speaker, 0 or 1, and a text")
     given = document.get("given", GIVEN[0])
     if given not in GIVEN:
         raise problem(f"'given' is none of {', '.join(GIVEN)}")
-    names = None
-    if "names" in document and (names := _pair_of_texts(document["names"])) is None:
-        raise problem("'names' are not two names")
     return ChatRecord(
         str(document.get("id", number)), speakers, (own, partner), tuple(line for line in lines if line), given,
         document.get("replayed") is True, names, str(document.get("moment", "")),
@@ -214,77 +209,57 @@ def read_judged_chats(path: Path) -> list[JudgedChat]:
         raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
     if not isinstance(documents, list) or not documents:
         raise InputError("is not a list of chats", path)
-    return [_Record(document, number, path).chat() for number, document in enumerate(documents, 1)]
+    return [_judged_chat(document, number, path) for number, document in enumerate(documents, 1)]
 
 
-class _Record:
-    """One chat being read; problems name it."""
+def _judged_chat(document: Any, number: int, path: Path) -> JudgedChat:
+    def problem(what: str) -> InputError:
+        return InputError(f"record {number}: {what}", path)
 
-    def __init__(self, document: Any, number: int, path: Path) -> None:
-        self._number, self._path = number, path
-        if not isinstance(document, Mapping):
-            raise self._problem("is no object")
-        self._document = document
+    def answer(value: Any, allowed: Collection[int], form: str, what: str, blank: Collection[Any] = (None,)) -> Any:
+        """A number that a person was asked for; None where they did not say."""
+        if value in blank:
+            return None
+        if isinstance(value, bool) or value not in allowed:
+            raise problem(f"{what} {value!r}, and must {form}")
+        return value
 
-    def chat(self) -> JudgedChat:
-        document = self._document
-        person = self._participant("participant1_id") or f"chat {self._number}"
-        bot = self._participant("participant2_id") or "bot"
-        record = ChatRecord(
-            str(self._number),
-            (HUMAN, bot),
-            (self._profile("user_profile"), self._profile("bot_profile")),
-            self._turns(),
-        )
-        score, matched = document.get("eval_score"), document.get("profile_match")
-        if score is not None and (isinstance(score, bool) or score not in SCORES):
-            raise self._problem(f"'eval_score' is {score!r}, and must be 1 to 5 or null")
-        if matched not in ("", None) and (isinstance(matched, bool) or matched not in (0, 1)):
-            raise self._problem(f"'profile_match' is {matched!r}, and must be 0, 1 or \"\"")
-        return JudgedChat(record, person, score, None if matched in ("", None) else matched == 1, self._liked())
-
-    def _turns(self) -> tuple[ChatLine, ...]:
-        dialog = self._document.get("dialog")
-        if not isinstance(dialog, list):
-            raise self._problem("'dialog' is no list of messages")
-        turns = []
-        for at, message in enumerate(dialog, 1):
-            match message:
-                case {"sender_class": ("Human" | "Bot") as sender, "text": str(text)}:
-                    turns.append(ChatLine(SIDES[sender], text))
-                case _:
-                    raise self._problem(f"message {at} lacks a text, or a sender_class that is Human or Bot")
-        return tuple(turns)
-
-    def _liked(self) -> tuple[bool | None, ...]:
-        liked = [message.get("evaluation_score") for message in self._document["dialog"]]
-        for at, mark in enumerate(liked, 1):
-            if mark is not None and (isinstance(mark, bool) or mark not in (0, 1)):
-                raise self._problem(f"message {at} has the evaluation_score {mark!r}, and must have 0, 1 or null")
-        return tuple(None if mark is None else mark == 1 for mark in liked)
-
-    def _profile(self, key: str) -> tuple[str, ...]:
-        profile = parse_profile(self._document.get(key))
-        if not profile:
-            raise self._problem(f"'{key}' is no list of sentences")
-        return profile
-
-    def _participant(self, key: str) -> str:
-        match self._document.get(key):
+    def participant(key: str) -> str:
+        match document.get(key):
             case {"user_id": str(user)}:
                 return user
             case None:
                 return ""
             case _:
-                raise self._problem(f"'{key}' has no user_id")
+                raise problem(f"'{key}' has no user_id")
 
-    def _problem(self, what: str) -> InputError:
-        return InputError(f"record {self._number}: {what}", self._path)
+    if not isinstance(document, dict):
+        raise problem("is no object")
+    person, bot = participant("participant1_id") or f"chat {number}", participant("participant2_id") or "bot"
+    profiles = {key: parse_profile(document.get(key)) or () for key in ("user_profile", "bot_profile")}
+    if empty := [key for key, profile in profiles.items() if not profile]:
+        raise problem(f"'{empty[0]}' is no list of sentences")
+    dialog = document.get("dialog")
+    if not isinstance(dialog, list):
+        raise problem("'dialog' is no list of messages")
+    turns, liked = list[ChatLine](), list[bool | None]()
+    for at, message in enumerate(dialog, 1):
+        match message:
+            case {"sender_class": ("Human" | "Bot") as sender, "text": str(text)}:
+                turns.append(ChatLine(SIDES[sender], text))
+            case _:
+                raise problem(f"message {at} lacks a text, or a sender_class that is Human or Bot")
+        mark = answer(
+            message.get("evaluation_score"), (0, 1), "have 0, 1 or null", f"message {at} has the evaluation_score"
+        )
+        liked.append(None if mark is None else mark == 1)
+    score = answer(document.get("eval_score"), SCORES, "be 1 to 5 or null", "'eval_score' is")
+    matched = answer(document.get("profile_match"), (0, 1), 'be 0, 1 or ""', "'profile_match' is", ("", None))
+    record = ChatRecord(str(number), (HUMAN, bot), (profiles["user_profile"], profiles["bot_profile"]), tuple(turns))
+    return JudgedChat(record, person, score, None if matched is None else matched == 1, tuple(liked))
 
 
 # Personas.
-
-WRITE = 'write {"persona": ["...", "..."]} on each line'
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,21 +276,8 @@ class PersonaRecord:
 
 def read_persona_records(path: Path) -> Iterator[PersonaRecord]:
     """The personas of a file, one a line."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _persona(line, path, number)
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8: {error}", path) from error
-
-
-def _persona(line: str, path: Path, number: int) -> PersonaRecord:
-    try:
-        document = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not JSON ({error}): {WRITE}", path, number) from error
-    sentences = parse_profile(document.get("persona")) if isinstance(document, Mapping) else None
-    if not sentences:
-        raise InputError(f"has no persona: {WRITE}", path, number)
-    return PersonaRecord(sentences, parse_profile(document.get("original")) or ())
+    for number, document in _documents(path):
+        sentences = parse_profile(document.get("persona")) if isinstance(document, dict) else None
+        if not sentences:
+            raise InputError('has no persona: write {"persona": ["...", "..."]} on each line', path, number)
+        yield PersonaRecord(sentences, parse_profile(document.get("original")) or ())

@@ -20,20 +20,21 @@ Counted are conversations, their messages and prompts, and (once) whatever else 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
-from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
-from understudy.sources.jsonstream import json_records
-from understudy.sources.names import is_group
+from understudy.formats.export import write_rows
+from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources.jsonstream import json_records, shown_json
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
-from understudy.story.types import Character, Line, Source
+from understudy.story.types import Line, Source
+from understudy.text import one_line
 
-__all__ = ["ASSISTANT", "MESSAGES", "SHAREGPT", "USER", "export_messages", "export_sharegpt", "parse_message"]
+__all__ = ["ASSISTANT", "MESSAGES", "SHAREGPT", "USER", "export_messages", "export_sharegpt"]
 
 CONVERSATIONS, MESSAGE_LIST = "conversations", "messages"  # keys of a record
 USER, ASSISTANT = "User", "Assistant"
@@ -69,12 +70,13 @@ def parse_message(message: Any) -> RoleMessage | None:
         return None
     role, content, name = (message.get(keys[0], message.get(keys[1])) for keys in KEYS)
     if isinstance(content, list):  # parts, of which only those that are text are talk
-        content = "\n".join(part["text"] for part in content if isinstance(part, dict) and _is_text(part.get("text")))
+        texts = (part.get("text") for part in content if isinstance(part, dict))
+        content = "\n".join(text for text in texts if isinstance(text, str))
     if not isinstance(role, str) or not isinstance(content, str | None):
         return None
     if not content and (message.get("tool_calls") or message.get("function_call")):
         role = "tool"
-    return RoleMessage(_one_line(role), _one_line(name) if isinstance(name, str) else "", (content or "").strip())
+    return RoleMessage(one_line(role), one_line(name) if isinstance(name, str) else "", (content or "").strip())
 
 
 def conversation_events(
@@ -95,7 +97,7 @@ class _ConversationReading:
 
     def __init__(self, source: SourceFile, key: str) -> None:
         self.source, self.key = source, key
-        self.declared: set[str] = set()
+        self.declared = DeclaredNames()
         self.assistant = ASSISTANT
         self.is_bare = False
 
@@ -111,7 +113,7 @@ class _ConversationReading:
             yield from self._message(at, record)
         else:
             self.source.units += 1
-            yield Unread(at, _shown(record), f"is no conversation: it has no list of {self.key}")
+            yield Unread(at, shown_json(record), f"is no conversation: it has no list of {self.key}")
 
     def _conversation(self, at: Source, record: Mapping[str, Any], messages: Sequence[Any]) -> Iterator[Event]:
         self.assistant = ASSISTANT
@@ -127,7 +129,7 @@ class _ConversationReading:
         more = {key: value for key, value in record.items() if key not in known and value not in (None, "", [])}
         if more:
             self.source.units += 1
-            yield Unread(at, _shown(more), f"not talk: {', '.join(list(more)[:5])[:LONGEST_SHOWN]}")
+            yield Unread(at, shown_json(more), f"not talk: {', '.join(list(more)[:5])[:LONGEST_SHOWN]}")
 
     def _message(self, at: Source, message: Any) -> Iterator[Event]:
         parsed = parse_message(message)
@@ -137,20 +139,18 @@ class _ConversationReading:
             return
         self.source.units += 1
         if parsed is None:
-            yield Unread(at, _shown(message), "is no message: it has no role or no text")
+            yield Unread(at, shown_json(message), "is no message: it has no role or no text")
         elif role == "tool":
-            yield Unread(at, _shown(message), "a call of a tool, or what it returned: nobody says it")
+            yield Unread(at, shown_json(message), "a call of a tool, or what it returned: nobody says it")
         elif not parsed.text:
-            yield Unread(at, _shown(message), SAYS_NOTHING)
+            yield Unread(at, shown_json(message), SAYS_NOTHING)
         else:
             by_role = {"user": USER, "assistant": self.assistant}
             speaker = parsed.name or by_role.get(role) or parsed.role
             if not speaker:
                 yield Description(at, parsed.text)
                 return
-            if speaker not in self.declared and not is_group(speaker):
-                self.declared.add(speaker)
-                yield CastEntry(at, Character(speaker))
+            yield from self.declared.entries(at, speaker)
             yield Speech(at, (speaker,), parsed.text)
 
     def _prompt(self, at: Source, text: str) -> Iterator[Event]:
@@ -164,19 +164,7 @@ def _named_in(prompt: str) -> str | None:
     match = YOU_ARE.search(prompt)
     if match is None or match[1].split()[0].casefold() in NO_NAME:
         return None
-    return _one_line(match[1])
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _shown(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)[:LONGEST_SHOWN]
+    return one_line(match[1])
 
 
 # Open WebUI exports a chat as a tree of messages, of which the branch on its page was said; where several models were
@@ -278,9 +266,9 @@ def _write_scenes(
     story: Story, stream: IO[str], key: str, turn: Callable[[Line], dict[str, str]], ascii_only: bool
 ) -> int:
     """One object a scene, its turns under `key`."""
-    count = 0
-    for scene in story.scenes():
-        record = {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
-        stream.write(json.dumps(record, ensure_ascii=ascii_only) + "\n")
-        count += len(scene.lines)
-    return count
+    records = (
+        {"id": scene.moment.dotted, "setting": scene.setting, key: list(map(turn, scene.lines))}
+        for scene in story.scenes()
+    )
+    write_rows(records, stream, ascii_only)
+    return story.count()[1]

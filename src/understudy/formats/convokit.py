@@ -21,17 +21,24 @@ import math
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.export import new_folder
-from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech, Unread
-from understudy.sources.jsonstream import RecordLocation, json_lines, json_members, json_records, read_records_at
-from understudy.sources.names import display_name, fold, is_group
+from understudy.formats.export import new_folder, write_rows
+from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources.jsonstream import (
+    RecordLocation,
+    json_lines,
+    json_members,
+    json_records,
+    read_records_at,
+    shown_json,
+)
+from understudy.sources.names import DeclaredNames, display_name, fold
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
-from understudy.story.types import Character
 
 __all__ = ["READER", "export_convokit", "utterances_in"]
 
@@ -45,7 +52,6 @@ MARK, DESCRIPTION = "understudy", "description"
 NAMES = ("name", "character_name", "display_name", "full_name", "username")
 SETTINGS = ("setting", "title", "topic", "movie_name")
 TITLES = ("title", "name")
-LONGEST_SHOWN = 200
 
 
 def utterances_in(folder: Path) -> Path | None:
@@ -62,22 +68,19 @@ def events(source: SourceFile) -> Iterator[Event]:
     index = _UtteranceIndex(source)
     names = _labels(index.speakers, dict(_metadata(folder, SPEAKERS, NAMES, index.speakers)))
     settings = dict(_metadata(folder, CONVERSATIONS, SETTINGS, index.conversations))
-    declared: set[str] = set()
+    declared = DeclaredNames()
     for conversation, locations in index.ordered():
         yield SceneStart(source.at(locations[0].line), settings.get(conversation, ""), units=0)
         for location, row in read_records_at(source, locations):
             at, speaker = source.at(location.line), _speaker(row) or ""
             text, meta = row.get("text"), row.get("meta")
             if not isinstance(text, str) or not text.strip():
-                yield Unread(at, json.dumps(row, ensure_ascii=False)[:LONGEST_SHOWN], "says nothing")
+                yield Unread(at, shown_json(row), "says nothing")
             elif not speaker or (isinstance(meta, dict) and meta.get(MARK) == DESCRIPTION):
                 yield Description(at, text)
             else:
-                label = names[speaker]
-                if label not in declared and not is_group(label):
-                    declared.add(label)
-                    yield CastEntry(at, Character(label))
-                yield Speech(at, (label,), text)
+                yield from declared.entries(at, names[speaker])
+                yield Speech(at, (names[speaker],), text)
 
 
 class _UtteranceIndex:
@@ -231,13 +234,9 @@ def export_convokit(story: Story, folder: Path) -> int:
         raise InputError(f"'{story.title}' has no lines, so there is no corpus to write", folder)
     speakers: dict[str, Any] = {}
     conversations: dict[str, Any] = {}
-    count = 0
     with new_folder(folder) as partial:
         with (partial / "utterances.jsonl").open("w", encoding="utf-8", newline="\n") as stream:
-            for utterance in _utterances(story, conversations):
-                speakers.setdefault(utterance["speaker"], {"meta": {}, "vectors": []})
-                stream.write(json.dumps({**utterance, "timestamp": count, "vectors": []}, ensure_ascii=False) + "\n")
-                count += 1
+            write_rows(_utterances(story, speakers, conversations), stream)
         files = {
             "speakers.json": speakers,
             "conversations.json": conversations,
@@ -246,22 +245,28 @@ def export_convokit(story: Story, folder: Path) -> int:
         }
         for name, document in files.items():
             (partial / name).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
-    return count
+    return story.count()[1]
 
 
-def _utterances(story: Story, conversations: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _utterances(story: Story, speakers: dict[str, Any], conversations: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The utterances; their speakers and conversations are noted on the way."""
+    number = count()
     for scene in story.scenes():
         previous = None
         for line in scene.lines:
             root = scene.lines[0].moment.dotted
             meta = {"setting": scene.setting, "moment": scene.moment.dotted}
             conversations.setdefault(root, {"meta": meta, "vectors": []})
+            speaker = NOBODY if line.speaker is None else line.speaker
+            speakers.setdefault(speaker, {"meta": {}, "vectors": []})
             yield {
                 "id": line.moment.dotted,
                 "conversation_id": root,
                 "text": line.text,
-                "speaker": NOBODY if line.speaker is None else line.speaker,
+                "speaker": speaker,
                 "meta": {MARK: DESCRIPTION} if line.speaker is None else {},
                 "reply-to": previous,
+                "timestamp": next(number),
+                "vectors": [],
             }
             previous = line.moment.dotted

@@ -26,11 +26,11 @@ from understudy.formats.prose.reading import (
 )
 from understudy.formats.recognition import FORMATS, recognised
 from understudy.novels.prose import Prose
-from understudy.sources.archive import ArchivePart, SourceArchive
+from understudy.sources.containers import ArchivePart, End, SourceArchive, Start, Text, xml_tokens
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import End, Start, Text, xml_tokens
+from understudy.text import one_line
 
 __all__ = ["READER", "docx_text"]
 
@@ -74,7 +74,7 @@ def docx_text(source: SourceFile) -> ExtractedText:
 def _read(source: SourceFile) -> tuple[WordDocument, tuple[Unread, ...], str | None]:
     with SourceArchive(source, "a Word document") as archive:
         styles = paragraph_styles(archive.read(STYLES) if STYLES in archive else None)
-        document = read_document(archive.read(DOCUMENT), styles)
+        document = _DocumentParser(archive.read(DOCUMENT), styles).run()
         title = _title(archive)
         notes = [(text, reason) for part, reason in NOTES if part in archive for text in note_texts(archive.read(part))]
     contents = [item.text.strip() for item in document.paragraphs if item.style.is_contents and item.text.strip()]
@@ -111,15 +111,13 @@ def _prose(document: WordDocument, unread: tuple[Unread, ...], title: str | None
 def _title(archive: SourceArchive) -> str | None:
     if CORE not in archive:
         return None
-    title, is_title = list[str](), False
+    element, title = "", ""
     for token in xml_tokens(archive.read(CORE)):
-        if isinstance(token, Start):
-            is_title = token.name == "title"
-        elif isinstance(token, Text) and is_title:
-            title.append(token.text)
-        elif isinstance(token, End):
-            is_title = False
-    return " ".join("".join(title).split())[:300] or None
+        if isinstance(token, Text):
+            title += token.text if element == "title" else ""
+        else:
+            element = token.name if isinstance(token, Start) else ""
+    return one_line(title)[:300] or None
 
 
 READER = Reader("docx", events, together=together)
@@ -233,10 +231,6 @@ class _OpenParagraph:
     style: ParagraphStyle = field(default_factory=ParagraphStyle)
     level: int | None = None
     length: int = 0
-
-
-def read_document(part: ArchivePart, styles: Mapping[str, ParagraphStyle]) -> WordDocument:
-    return _DocumentParser(part, styles).run()
 
 
 class _DocumentParser:

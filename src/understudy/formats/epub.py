@@ -17,11 +17,10 @@ from typing import NamedTuple
 from understudy.errors import InputError
 from understudy.formats.epub_package import FRONT_MATTER, BookPackage, ContentsEntry, element_types, read_package
 from understudy.formats.prose.reading import ExtractedText, join_paragraphs, left_out, read_together, story_events
-from understudy.sources.archive import ArchivePart, SourceArchive
+from understudy.sources.containers import DEEPEST, ArchivePart, End, SourceArchive, Start, Text, Token, xml_tokens
 from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import DEEPEST, End, Start, Text, Token, xml_tokens
 from understudy.text import LANGUAGES
 
 __all__ = ["READER", "epub_text"]
@@ -54,9 +53,9 @@ def epub_text(source: SourceFile) -> ExtractedText:
             size += len(part.content)
             if size > LARGEST_MARKUP:
                 raise source.error(f"has documents of over {LARGEST_MARKUP // 2**20} MiB: this is no book")
-            document = document_text(part)
-            marks += document.note_marks
-            read, skipped = _sorted_out(document.blocks, reason)
+            of_document, note_marks = document_text(part)
+            marks += note_marks
+            read, skipped = _sorted_out(of_document, reason)
             unread += _grouped(source, path, skipped)
             blocks += _with_contents(read, [entry for entry in package.contents if entry.path == path])
     if not blocks:
@@ -155,6 +154,7 @@ BRACKETED_MARK = re.compile(r"[\[(](?:\d{1,4}|[*†‡§]{1,3}|[A-Za-z])[\])]")
 BLANK_LINES = re.compile(r"\n{2,}")
 ENTITIES: Mapping[str, str] = {name.removesuffix(";"): text for name, text in html5.items()}
 LARGEST_HTML = 4 * 1024 * 1024
+PIECE = 1 << 14  # characters of HTML that are parsed at once
 LONGEST_BLOCK = 1024 * 1024
 BOILERPLATE = "pg-boilerplate"
 
@@ -169,13 +169,8 @@ class TextBlock(NamedTuple):
     is_link: bool = False
 
 
-class DocumentText(NamedTuple):
-    blocks: list[TextBlock]
-    note_marks: int
-
-
-def document_text(part: ArchivePart) -> DocumentText:
-    """The text of a document of a book."""
+def document_text(part: ArchivePart) -> tuple[list[TextBlock], int]:
+    """The text of a document of a book, and how many marks of notes were in it."""
     try:
         tokens = list(xml_tokens(part, ENTITIES))
     except InputError:  # not well-formed, or harmful, which the other way checks as well
@@ -184,7 +179,7 @@ def document_text(part: ArchivePart) -> DocumentText:
     for token in tokens:
         builder.add(token)
     builder.end_block()
-    return DocumentText(builder.blocks, builder.note_marks)
+    return builder.blocks, builder.note_marks
 
 
 class _Element(NamedTuple):
@@ -354,19 +349,14 @@ def _html_tokens(part: ArchivePart) -> Iterable[Token]:
         raise part.error("holds NUL bytes: the file is damaged")
     parser = _HtmlTokens()
     try:
-        for piece in _pieces(text):
-            parser.feed(piece)
+        for start in range(0, len(text), PIECE):
+            parser.feed(text[start : start + PIECE])
             if len(parser.rawdata) > LONGEST_BLOCK // 4:  # it would be looked through again with every piece
                 raise part.error("a tag that never ends: the file is damaged")
         parser.close()
     except AssertionError as error:  # the parser's word for a declaration that is none
         raise part.error(f"is not well-formed ({error}): the file is damaged", parser.getpos()[0]) from error
     return parser.tokens
-
-
-def _pieces(text: str, size: int = 1 << 14) -> Iterator[str]:
-    for start in range(0, len(text), size):
-        yield text[start : start + size]
 
 
 def _decoded(part: ArchivePart) -> str:

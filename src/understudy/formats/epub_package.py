@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from understudy.sources.archive import ArchivePart, SourceArchive
-from understudy.sources.xmlstream import End, Start, Text, Token, xml_tokens
+from understudy.sources.containers import ArchivePart, End, SourceArchive, Start, Text, Token, xml_tokens
 
 __all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "element_types", "read_package"]
 

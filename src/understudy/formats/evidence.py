@@ -13,12 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from understudy.formats.screenplay import CUE, LONGEST_CUE, SCENE_HEADING, TITLE_KEYS
+from understudy.formats.screenplay import SCENE_HEADING
 from understudy.formats.transcript.headings import is_cut, is_scene_mark
 from understudy.formats.transcript.labels import looks_like_label, read_label
-from understudy.formats.transcript.markup import looks_like_html
-from understudy.sources.archive import leading_names
 from understudy.sources.columns import Columns, TableSample, table_sample
+from understudy.sources.containers import leading_names
 from understudy.sources.source import HEAD_BYTES
 
 __all__ = ["EPISODE", "TIMES", "FileEvidence", "measure"]
@@ -34,6 +33,7 @@ TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[,.:](\d{1,3}))?"
 TIMES = re.compile(rf"\s*{TIME}\s*--?>\s*{TIME}(?:\s.*)?")
 """The times of a subtitle."""
 
+HTML_TAG = re.compile(r"<(?:!doctype html|html|head|title|body|p|br|div|h[1-6]|td|font|pre)\b[^<>]*>", re.IGNORECASE)
 TOP = 3000  # characters in which a file says which episode it is
 
 
@@ -104,7 +104,12 @@ class FileEvidence:
 
     @cached_property
     def is_html(self) -> bool:
-        return looks_like_html(self.text)
+        """A page says so itself, or shows at least three tags that break lines."""
+        start = self.text[:1000].lstrip(BLANKS).lower()
+        if start.startswith(("<!doctype html", "<html", "<head", "<body")):
+            return True
+        tags = HTML_TAG.findall(self.text)
+        return len(tags) >= 3 or any(tag.lower().startswith("<html") for tag in tags)
 
     @cached_property
     def archive_names(self) -> tuple[str, ...]:
@@ -173,19 +178,11 @@ def _json_of(text: str, whole: bool = True) -> Any:
 
 MOST_LINES = 1000
 LABEL = re.compile(r"[^\W\d_][^:：\n]{0,40}[:：]\s*\S")
-BONEYARD = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-NOTE_LINE = re.compile(r"^[ \t]*\[\[[^\[\]]*\]\][ \t]*\n", re.MULTILINE)
-NOTE = re.compile(r"\[\[[^\[\]]*\]\]")
-ENTRY = re.compile(r"([^\W\d_][\w /-]{0,40}?)\s*:\s*(.*)")
-INDENTED = re.compile(r"\t| {2,}\S| {3,}")
-SCENE_NUMBER = re.compile(r"(?<!\S)#([\w.-]+)#\s*$")
-FORCED_HEADING = re.compile(r"\.[^.\s]")
-MARKED = re.compile(r"[>~]|#{1,6}(?:\s+\S|[^#\s\d])|.*TO:$")  # transitions, lyrics, sections
-SYNOPSIS = "="
+NO_CUE_ENDS = ".:;,!?"
 
 
 class ScreenplayMarks(NamedTuple):
-    """How many lines of a text are what."""
+    """How many lines of a text are what, read as Fountain."""
 
     title_entries: int = 0
     headings: int = 0
@@ -205,46 +202,29 @@ class ScreenplayMarks(NamedTuple):
 
 
 def _screenplay_marks(text: str) -> ScreenplayMarks:
+    from understudy.formats.fountain import SYNOPSIS, UnclosedBoneyard, fountain_elements
+
     counts = dict.fromkeys(ScreenplayMarks._fields, 0)
-    rows = NOTE.sub("", NOTE_LINE.sub("", BONEYARD.sub("", text))).split("\n")[:MOST_LINES]
-    in_title_page, in_dialogue, after_blank, at_start = False, False, True, True
-    for row, below in zip(rows, [*(row.strip() for row in rows[1:]), ""]):
-        line = row.strip()
-        if not line:
-            in_dialogue = in_dialogue and len(row) >= 2 and bool(below)
-            in_title_page, after_blank = False, True
-            continue
-        counts["lines"] += 1
-        if at_start or in_title_page:
-            entry = ENTRY.fullmatch(line)
-            indented = INDENTED.match(row) is not None
-            known = entry is not None and (in_title_page or entry[1].casefold() in TITLE_KEYS)
-            at_start, in_title_page = False, (in_title_page if indented else known)
-            counts["title_entries"] += in_title_page and not indented
-            if in_title_page:
-                continue
-        begins, after_blank = after_blank, False
-        if in_dialogue:
-            counts["spoken"] += 1
-            counts["labels"] += LABEL.match(line) is not None
-        elif begins and (SCENE_HEADING.match(line) or FORCED_HEADING.match(line)):
-            counts["headings" if line[0] != "." else "forced_headings"] += 1
-            counts["numbered_headings"] += SCENE_NUMBER.search(line) is not None
-            after_blank = True
-        elif MARKED.match(line) or line[0] == SYNOPSIS:
-            counts["others"] += line[0] != SYNOPSIS
-            after_blank = True
-        elif begins and below and len(line) <= LONGEST_CUE and (kind := _cue_kind(line)):
-            counts[kind] += 1
-            counts["spoken"] += 1
-            in_dialogue = True
-        else:
-            counts["labels"] += LABEL.match(line) is not None
+    is_cue = False
+    try:
+        for element in fountain_elements(enumerate(text.split("\n")[:MOST_LINES], 1)):
+            if element.kind != "unread" or element.key == SYNOPSIS:
+                counts["lines"] += element.units
+            match element.kind:
+                case "title entry":
+                    counts["title_entries"] += 1
+                case "heading":
+                    counts["headings" if SCENE_HEADING.match(element.text) else "forced_headings"] += 1
+                    counts["numbered_headings"] += element.number != ""
+                case "transition" | "centered" | "song" | "section":
+                    counts["others"] += 1
+                case "cue" | "forced cue":
+                    is_cue = element.kind == "forced cue" or element.text[-1] not in NO_CUE_ENDS
+                    counts["forced_cues" if element.kind == "forced cue" else "cues"] += is_cue
+                    counts["spoken"] += is_cue
+                case "action" | "parenthetical" | "dialogue" | "lyric":
+                    counts["spoken"] += element.units if is_cue and element.kind != "action" else 0
+                    counts["labels"] += sum(LABEL.match(line) is not None for line in element.text.split("\n"))
+    except UnclosedBoneyard:  # the first bytes of a file may end in one
+        pass
     return ScreenplayMarks(**counts)
-
-
-def _cue_kind(line: str) -> str | None:
-    if line[0] == "@" and len(line) > 1:
-        return "forced_cues"
-    cue = CUE.fullmatch(line)
-    return "cues" if cue and cue[1].isupper() and cue[1][-1] not in ".:;,!?" else None

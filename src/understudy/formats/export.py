@@ -10,8 +10,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +22,17 @@ from understudy.story.storyfile.found import FOUND
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Moment, Scene, Schema
 
-__all__ = ["Addressees", "check_speech", "escaped", "export_folder", "export_jsonl", "export_parquet", "new_folder"]
+__all__ = [
+    "Addressees",
+    "check_speech",
+    "export_folder",
+    "export_jsonl",
+    "export_parquet",
+    "heading_line",
+    "new_folder",
+    "scenes_with_headings",
+    "write_rows",
+]
 
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
@@ -36,45 +47,35 @@ def export_folder(story: Story, folder: Path) -> int:
     if story.count()[0] == 0:
         raise InputError(f"'{story.title}' has no scenes, so there is no script to write", folder)
     with new_folder(folder) as partial:
-        count = _write_scripts(story, partial)
+        _write_scripts(story, partial)
         (partial / CAST_FILE).write_text("\n".join(_cast_lines(story)) + "\n", encoding="utf-8")
         if story.found_file is not None and story.found_file.exists():
             (partial / FOUND).write_bytes(story.found_file.read_bytes())
-    return count
+    return story.count()[1]
 
 
-def _write_scripts(story: Story, folder: Path) -> int:
-    titles = {moment.numbers: title for moment, title in story.headings()}
-    outer = len(story.levels) - 2
-    count = 0
-    last: tuple[int, ...] = ()
+def _write_scripts(story: Story, folder: Path) -> None:
+    """A script for each of the largest parts, or one."""
     stream: IO[str] | None = None
     try:
-        for scene in story.scenes():
-            position = scene.moment.numbers
-            if stream is None or (outer and position[0] != last[0]):
+        for scene, headings in scenes_with_headings(story):
+            if stream is None or (headings and len(headings[0][0]) == 1):
                 if stream is not None:
                     stream.close()
-                name = f"{story.levels[0]}-{position[0]}.txt" if outer else "script.txt"
-                stream, last = (folder / name).open("w", encoding="utf-8"), ()
-            for depth in range(1, outer + 1):
-                if position[:depth] != last[:depth]:
-                    stream.write(
-                        _heading(depth, story.levels[depth - 1], position[depth - 1], titles.get(position[:depth], ""))
-                    )
+                numbers = scene.moment.numbers
+                name = f"{story.levels[0]}-{numbers[0]}.txt" if len(numbers) > 1 else "script.txt"
+                stream = (folder / name).open("w", encoding="utf-8")
+            for numbers, title in headings:
+                stream.write(heading_line(story, numbers, title) + "\n")
             _write_scene(story, scene, stream.write)
-            count += len(scene.lines)
-            last = position
     finally:
         if stream is not None:
             stream.close()
-    return count
 
 
 def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> None:
     """A scene with who comes and goes noted exactly, so that reading it back need not infer it from directions."""
-    position = scene.moment.numbers
-    write(_heading(len(position), story.levels[len(position) - 1], position[-1], scene.setting))
+    write(heading_line(story, scene.moment.numbers, scene.setting) + "\n")
     intervals = story.presence_intervals(scene.moment)
     coming: dict[int, list[str]] = {}
     going: dict[int, list[str]] = {}
@@ -92,8 +93,26 @@ def _write_scene(story: Story, scene: Scene, write: Callable[[str], Any]) -> Non
     write("\n")
 
 
-def _heading(depth: int, level: str, number: int, title: str) -> str:
-    return f"{'#' * depth} {level} {number}{': ' + title if title else ''}\n"
+def scenes_with_headings(story: Story) -> Iterator[tuple[Scene, list[tuple[tuple[int, ...], str]]]]:
+    """Each scene with the (numbers, title) of the parts, chapters or episodes that begin with it."""
+    titles = {moment.numbers: title for moment, title in story.headings()}
+    last: tuple[int, ...] = ()
+    for scene in story.scenes():
+        outer = [scene.moment.numbers[:depth] for depth in range(1, len(scene.moment.numbers))]
+        yield scene, [(numbers, titles.get(numbers, "")) for numbers in outer if numbers != last[: len(numbers)]]
+        last = scene.moment.numbers
+
+
+def heading_line(story: Story, numbers: tuple[int, ...], title: str) -> str:
+    """'## chapter 2: The Keys', by the story's own name for the level."""
+    depth = len(numbers)
+    return f"{'#' * depth} {story.levels[depth - 1]} {numbers[-1]}{': ' + title if title else ''}"
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], stream: IO[str], ascii_only: bool = False) -> None:
+    """One JSON object a line."""
+    for row in rows:
+        stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
 
 
 def _listed(names: list[str]) -> str:
@@ -176,11 +195,8 @@ def rows_of(story: Story, addressees: Addressees | None = None) -> Iterator[dict
 
 def export_jsonl(story: Story, stream: IO[str], ascii_only: bool = False, addressees: Addressees | None = None) -> int:
     """`{moment, scene, speaker, text, source}`, one object a line, and `to` with `addressees`; returns how many."""
-    count = 0
-    for row in rows_of(story, addressees):
-        stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
-        count += 1
-    return count
+    write_rows(rows_of(story, addressees), stream, ascii_only)
+    return story.count()[1]
 
 
 def export_parquet(story: Story, path: Path) -> int:
@@ -192,21 +208,15 @@ def export_parquet(story: Story, path: Path) -> int:
         raise MissingExtra("writing Parquet", "parquet") from error
     schema = pyarrow.schema([(name, pyarrow.string()) for name in ("moment", "scene", "speaker", "text", "source")])
     partial = path.with_name(f".{path.name}.partial")
-    count = 0
+    rows = rows_of(story)
     try:
         with pyarrow.parquet.ParquetWriter(partial, schema) as writer:
-            batch: list[dict[str, Any]] = []
-            for row in rows_of(story):
-                batch.append(row)
-                count += 1
-                if len(batch) == BATCH_ROWS:
-                    writer.write_table(pyarrow.Table.from_pylist(batch, schema))
-                    batch.clear()
-            writer.write_table(pyarrow.Table.from_pylist(batch, schema))
+            while batch := list(islice(rows, BATCH_ROWS)):
+                writer.write_table(pyarrow.Table.from_pylist(batch, schema))
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
-    return count
+    return story.count()[1]
 
 
 @contextmanager

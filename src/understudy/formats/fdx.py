@@ -24,9 +24,9 @@ from understudy.formats.screenplay import (
     outline_of,
     screenplay_events,
 )
+from understudy.sources.containers import End, Start, xml_tokens
 from understudy.sources.events import Event, Reader
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import End, Start, xml_tokens
 
 __all__ = ["READER"]
 

@@ -24,7 +24,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
-from understudy.formats.export import check_speech
+from understudy.formats.export import check_speech, heading_line, scenes_with_headings
 from understudy.formats.screenplay import (
     CUE,
     DEEPEST,
@@ -41,23 +41,10 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene
 
-__all__ = [
-    "BONEYARD",
-    "NOTE",
-    "PAGE_BREAK",
-    "READER",
-    "SYNOPSIS",
-    "ScriptLine",
-    "UnclosedBoneyard",
-    "export_fountain",
-    "fountain_elements",
-    "plain",
-    "script_lines",
-]
+__all__ = ["READER", "SYNOPSIS", "UnclosedBoneyard", "export_fountain", "fountain_elements"]
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file, after a first pass over it."""
     outline = outline_of(_elements(source.reopened()))
     yield from screenplay_events(source, outline, _elements(source))
 
@@ -330,7 +317,13 @@ class ScriptLine(NamedTuple):
 
 def script_lines(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine | ScreenplayElement]:
     """The lines of a script, and apart from them what is not read."""
-    return _without_notes(_without_boneyards(lines))
+    items = _without_boneyards(lines)
+    ahead: deque[ScriptLine | ScreenplayElement] = deque()
+    while (item := ahead.popleft() if ahead else next(items, None)) is not None:
+        if isinstance(item, ScreenplayElement) or "[[" not in item.text:
+            yield item
+        else:
+            yield from _cut_notes(item, items, ahead)
 
 
 def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine | ScreenplayElement]:
@@ -360,18 +353,6 @@ def _without_boneyards(lines: Iterable[tuple[int, str]]) -> Iterator[ScriptLine 
         raise UnclosedBoneyard(began)
 
 
-def _without_notes(lines: Iterator[ScriptLine | ScreenplayElement]) -> Iterator[ScriptLine | ScreenplayElement]:
-    ahead: deque[ScriptLine | ScreenplayElement] = deque()
-    while True:
-        item = ahead.popleft() if ahead else next(lines, None)
-        if item is None:
-            return
-        if isinstance(item, ScreenplayElement) or "[[" not in item.text:
-            yield item
-        else:
-            yield from _cut_notes(item, lines, ahead)
-
-
 def _cut_notes(
     first: ScriptLine, lines: Iterator[ScriptLine | ScreenplayElement], ahead: deque[ScriptLine | ScreenplayElement]
 ) -> Iterator[ScriptLine | ScreenplayElement]:
@@ -385,7 +366,7 @@ def _cut_notes(
     whole = "\n".join(part.text for part in parts)
     end = whole.rfind("]]") + 2 if "]]" in whole else 0
     notes = CLOSED_NOTE.findall(whole, 0, end)
-    words = (CLOSED_NOTE.sub(_line_ends, whole[:end]) + whole[end:]).split("\n")
+    words = (CLOSED_NOTE.sub(lambda note: "\n" * note[0].count("\n"), whole[:end]) + whole[end:]).split("\n")
     units = sum(part.units for part, left in zip(parts, words) if left.strip())
     note_units = sum(part.units for part in parts) - units
     for note in notes:
@@ -393,10 +374,6 @@ def _cut_notes(
         note_units = 0
     if units:
         yield ScriptLine(first.number, "".join(words), units)
-
-
-def _line_ends(note: re.Match[str]) -> str:
-    return "\n" * note[0].count("\n")
 
 
 def _rest_of_note(
@@ -443,20 +420,11 @@ def export_fountain(story: Story, stream: IO[str]) -> int:
     stream.write(f"Title: {_escaped(story.title)}\n")
     if story.levels[-2] != "scene":
         stream.write(f"Scenes are: {story.levels[-2]}\n")
-    titles = {moment.numbers: title for moment, title in story.headings()}
-    last: tuple[int, ...] = ()
-    count = 0
-    for scene in story.scenes():
-        position = scene.moment.numbers
-        for depth in range(1, len(position)):
-            if position[:depth] != last[:depth]:
-                title = titles.get(position[:depth], "")
-                section = f"{'#' * depth} {story.levels[depth - 1]} {position[depth - 1]}"
-                stream.write(f"\n{section}{': ' + _escaped(title) if title else ''}\n")
+    for scene, headings in scenes_with_headings(story):
+        for numbers, title in headings:
+            stream.write(f"\n{heading_line(story, numbers, _escaped(title))}\n")
         _write_scene(scene, stream)
-        last = position
-        count += len(scene.lines)
-    return count
+    return story.count()[1]
 
 
 def _write_scene(scene: Scene, stream: IO[str]) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from understudy.errors import InputError
-from understudy.formats.export import check_speech
+from understudy.formats.export import check_speech, heading_line, scenes_with_headings
 from understudy.formats.markdown_syntax import (
     CAST_LIST,
     FENCE,
@@ -258,21 +258,12 @@ def export_markdown(story: Story, stream: IO[str]) -> int:
     if len(story.levels) - 1 > DEEPEST:
         raise InputError(f"'{story.title}' has {len(story.levels) - 1} levels, but Markdown {DEEPEST}: use a folder")
     _write_front(story, stream.write)
-    titles = {moment.numbers: title for moment, title in story.headings()}
-    outer = len(story.levels) - 2
-    last: tuple[int, ...] = ()
-    count = 0
-    for scene in story.scenes():
-        position = scene.moment.numbers
-        for depth in range(1, outer + 1):
-            if position[:depth] != last[:depth]:
-                stream.write(_heading(story, position[:depth], titles.get(position[:depth], "")))
-        stream.write(_heading(story, position, scene.setting))
+    for scene, headings in scenes_with_headings(story):
+        for numbers, title in (*headings, (scene.moment.numbers, scene.setting)):
+            stream.write(heading_line(story, numbers, _title(title)) + "\n\n")
         for line in scene.lines:
             stream.write(_paragraph(line))
-        count += len(scene.lines)
-        last = position
-    return count
+    return story.count()[1]
 
 
 def _write_front(story: Story, write: Callable[[str], Any]) -> None:
@@ -282,12 +273,9 @@ def _write_front(story: Story, write: Callable[[str], Any]) -> None:
     write("---\n\n")
 
 
-def _heading(story: Story, position: tuple[int, ...], title: str) -> str:
+def _title(title: str) -> str:
     plain = IN_TEXT.sub(_escaped, title)
-    if plain.endswith("#"):
-        plain = f"{plain[:-1]}\\#"
-    label = f"{'#' * len(position)} {story.levels[len(position) - 1]} {position[-1]}"
-    return f"{label}{': ' + plain if plain else ''}\n\n"
+    return f"{plain[:-1]}\\#" if plain.endswith("#") else plain
 
 
 def _paragraph(line: Line) -> str:

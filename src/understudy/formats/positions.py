@@ -23,16 +23,16 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
+from understudy.formats.export import scenes_with_headings
 from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
 from understudy.formats.prose.reading import ExtractedText
-from understudy.novels.parsing import parse_prose
 from understudy.sources.events import (
     CastEntry,
     Description,
@@ -44,10 +44,11 @@ from understudy.sources.events import (
     SceneStart,
     Speech,
 )
-from understudy.sources.jsonstream import SURROGATE
+from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
+from understudy.text import one_line
 
 __all__ = ["digest_of", "export_positions", "is_positions", "positioned_files"]
 
@@ -76,15 +77,7 @@ def digest_of(source: SourceFile, form: str) -> tuple[str, int]:
     return hashlib.sha256(content).hexdigest(), len(content) if extracted is None else len(extracted.text)
 
 
-class _Declared(NamedTuple):
-    name: str
-    form: str
-    sha256: str
-    length: int
-
-
-@dataclass(slots=True)
-class PositionedFile:
+class PositionedFile(NamedTuple):
     """A text to which annotations apply: its source, the name of its format, and its events."""
 
     source: SourceFile
@@ -92,13 +85,9 @@ class PositionedFile:
     events: Iterator[Event]
 
 
-@dataclass(slots=True)
-class _SourceTexts:
-    """What a reader finds in a text, by the source line it begins on: lines, titles, settings, in order."""
-
-    lines: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    titles: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    settings: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+Kind = Literal["line", "heading", "scene"]
+SourceTexts = Mapping[tuple[Kind, int], Sequence[str]]
+"""What a reader finds in a text, in order: lines, titles, settings, each by the source line it begins on."""
 
 
 def positioned_files(
@@ -123,7 +112,7 @@ class _PositionsReader:
         opening = Opening(header.texts("levels"), header.text("title"), header.text("language"))
         if len(opening.levels) < 2:
             raise header.error("its 'levels' are not those of a story")
-        declared = {item.name: item for item in map(_declared, header.rows("files"))}
+        declared = {row.text("file"): row for row in header.rows("files")}
         cast, by_file = list[PositionRow](), defaultdict[str, list[PositionRow]](list)
         for row in rows:
             if "character" in row:
@@ -134,32 +123,33 @@ class _PositionsReader:
                 raise row.error(f"is about '{file[:100]}', a text that the first row does not declare")
         files = []
         for name, of_file in by_file.items():
-            source = self._source(header, declared[name])
+            source, form = self._source(declared[name]), declared[name].text("form")
             source.units = len(of_file) + len(cast)
-            events = self._events(source, declared[name].form, opening, cast, of_file)
-            files.append(PositionedFile(source, declared[name].form, events))
+            files.append(PositionedFile(source, form, self._events(source, form, opening, cast, of_file)))
             cast = []  # they are declared once
         if not files:
             raise header.error("holds no lines: there is nothing to read")
         return header.text("title"), files
 
-    def _source(self, header: PositionRow, declared: _Declared) -> SourceFile:
+    def _source(self, declared: PositionRow) -> SourceFile:
         """The text that a name stands for, if it is the one that the positions were made for."""
-        self.reader_named(declared.form)  # an unknown one is an error before anything is read
-        path = self._path(header, declared.name)
-        sha256, length = digest_of(SourceFile(path), declared.form)
-        if (sha256, length) == (declared.sha256, declared.length):
+        form, expected, expected_length = declared.text("form"), declared.text("sha256"), declared.number("length")
+        self.reader_named(form)  # an unknown one is an error before anything is read
+        path = self._path(declared)
+        sha256, length = digest_of(SourceFile(path), form)
+        if (sha256, length) == (expected, expected_length):
             return SourceFile(path, self.positions.progress)
-        differs = f"it has {length:,} characters and not {declared.length:,}"
-        if length == declared.length:
-            differs = f"it is as long, but says something else (SHA-256 {sha256[:12]}, not {declared.sha256[:12]})"
+        differs = f"it has {length:,} characters and not {expected_length:,}"
+        if length == expected_length:
+            differs = f"it is as long, but says something else (SHA-256 {sha256[:12]}, not {expected[:12]})"
         raise InputError(
             f"is not the text that {self.positions.path.name} was made for: {differs}. Positions fit one edition only: "
             "get that file, or ask whoever made the annotations which edition it is",
             path,
         )
 
-    def _path(self, header: PositionRow, name: str) -> Path:
+    def _path(self, declared: PositionRow) -> Path:
+        name = declared.text("file")
         plain = Path(name).name  # a path in the file leads nowhere
         given = [path / plain if path.is_dir() else path for path in self.texts]
         if same := [path for path in given if path.name == plain and path.is_file()]:
@@ -169,7 +159,7 @@ class _PositionsReader:
         beside = self.positions.path.parent / plain
         if not self.texts and beside.is_file():
             return beside
-        raise header.error(f"is about '{name[:100]}', whose text is not here: give your copy with --text FILE")
+        raise declared.error(f"is about '{name[:100]}', whose text is not here: give your copy with --text FILE")
 
     def _events(
         self,
@@ -201,7 +191,8 @@ class _PositionsReader:
             elif "moment" in row:
                 there = row.texts("present")
                 if there != present:
-                    came, went = _difference(there, present), _difference(present, there)
+                    came = tuple(name for name in there if name not in present)
+                    went = tuple(name for name in present if name not in there)
                     yield Movement(source.at(row.number("line")), came, went, units=0)
                 present = there
                 yield _line(source, row, text, texts)
@@ -210,53 +201,48 @@ class _PositionsReader:
         if scene is not None:
             yield _scene(source, scene, texts, ())
 
-    def _texts_by_line(self, source: SourceFile, form: str) -> _SourceTexts:
+    def _texts_by_line(self, source: SourceFile, form: str) -> SourceTexts:
         """What the reader of a format finds in a text."""
-        texts = _SourceTexts()
+        texts = defaultdict[tuple[Kind, int], list[str]](list)
         for event in self.reader_named(form).events(SourceFile(source.path)):
             if isinstance(event, Speech):
-                texts.lines[event.source.line] += [_one_line(event.text)] * len(event.speakers)
+                texts["line", event.source.line] += [one_line(event.text)] * len(event.speakers)
             elif isinstance(event, Description):
-                texts.lines[event.source.line].append(_one_line(event.text))
-            elif isinstance(event, Heading) and event.numbers is not None and _one_line(event.title):
-                texts.titles[event.source.line].append(_one_line(event.title))
-            elif isinstance(event, SceneStart) and _one_line(event.setting):
-                texts.settings[event.source.line].append(_one_line(event.setting))
+                texts["line", event.source.line].append(one_line(event.text))
+            elif isinstance(event, Heading) and event.numbers is not None and one_line(event.title):
+                texts["heading", event.source.line].append(one_line(event.title))
+            elif isinstance(event, SceneStart) and one_line(event.setting):
+                texts["scene", event.source.line].append(one_line(event.setting))
         return texts
 
 
-def _chapter_titles(extracted: ExtractedText) -> _SourceTexts:
+def _chapter_titles(extracted: ExtractedText) -> SourceTexts:
     """What is not at a span of running text: its headings. Nobody's lines have to be worked out for that."""
-    texts = _SourceTexts()
-    prose = parse_prose(extracted.text, extracted.language, extracted.headings, extracted.title)
-    for chapter in prose.chapters:
-        if title := _one_line(chapter.title):
-            texts.titles[extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
+    texts = defaultdict[tuple[Kind, int], list[str]](list)
+    for chapter in extracted.parsed().chapters:
+        if title := one_line(chapter.title):
+            texts["heading", extracted.text.count("\n", 0, chapter.span.start) + 1].append(title)
     return texts
 
 
-def _declared(row: PositionRow) -> _Declared:
-    return _Declared(row.text("file"), row.text("form"), row.text("sha256"), row.number("length"))
-
-
-def _heading(source: SourceFile, row: PositionRow, texts: _SourceTexts) -> Heading:
+def _heading(source: SourceFile, row: PositionRow, texts: SourceTexts) -> Heading:
     numbers = row.numbers("heading")
     if row.values.get("named") == "file":
         return Heading(source.at(1), source.path.stem, numbers)
     if "part" not in row:
         return Heading(source.at(1), "", numbers)
-    return Heading(source.at(row.number("line")), _at(row, texts.titles), numbers)
+    return Heading(source.at(row.number("line")), _at(row, "heading", texts), numbers)
 
 
-def _scene(source: SourceFile, row: PositionRow, texts: _SourceTexts, present: tuple[str, ...]) -> SceneStart:
-    setting = _at(row, texts.settings) if "part" in row else ""
+def _scene(source: SourceFile, row: PositionRow, texts: SourceTexts, present: tuple[str, ...]) -> SceneStart:
+    setting = _at(row, "scene", texts) if "part" in row else ""
     return SceneStart(source.at(row.number("line")), setting, present, row.numbers("scene")[-1])
 
 
-def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) -> Speech | Description:
+def _line(source: SourceFile, row: PositionRow, text: str, texts: SourceTexts) -> Speech | Description:
     spans = row.spans(len(text))
     if not spans:
-        said = _at(row, texts.lines)
+        said = _at(row, "line", texts)
     elif "speaker" in row:
         said = spoken_text(text, spans)
     else:
@@ -271,19 +257,11 @@ def _line(source: SourceFile, row: PositionRow, text: str, texts: _SourceTexts) 
     return Speech(at, (row.text("speaker"),), said, spans=spans, confidence=row.share("confidence"))
 
 
-def _at(row: PositionRow, texts: Mapping[int, list[str]]) -> str:
+def _at(row: PositionRow, kind: Kind, texts: SourceTexts) -> str:
     line, part = row.number("line"), row.number("part")
-    if not 1 <= part <= len(texts.get(line, ())):
+    if not 1 <= part <= len(texts.get((kind, line), ())):
         raise row.error(f"the text has no part {part} on line {line}: another version of Understudy wrote it")
-    return texts[line][part - 1]
-
-
-def _difference(names: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in others)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return texts[kind, line][part - 1]
 
 
 # The rows of a file of positions, checked as they are asked: whatever is wrong is an error with its line.
@@ -356,17 +334,11 @@ class PositionRow:
 
 def _read_rows(source: SourceFile) -> Iterator[PositionRow]:
     for number, line in source.lines():
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line)
-            if SURROGATE.search(line):
-                json.dumps(values, ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
-            raise source.error(f"is not a row of JSON ({error}): the file is cut off or damaged", number) from error
-        if not isinstance(values, dict):
-            raise source.error("is JSON, but not an object: the file is damaged", number)
-        yield PositionRow(source, number, values)
+        if line.strip():
+            values = parsed_json(source, line, number)
+            if not isinstance(values, dict):
+                raise source.error("is JSON, but not an object: the file is damaged", number)
+            yield PositionRow(source, number, values)
 
 
 # Writing.
@@ -413,16 +385,10 @@ class _PositionRows:
         self.seen = Counter[tuple[str, str, int]]()
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        outer = len(self.story.levels) - 2
-        titles = dict(zip((moment.numbers for moment, _ in self.story.headings()), self._headings()))
-        last: tuple[int, ...] = ()
-        for scene, (_, source) in zip(self.story.scenes(), self.story.scene_sources()):
-            position = scene.moment.numbers
-            for depth in range(1, outer + 1):
-                if position[:depth] != last[:depth]:
-                    untitled = {"heading": ".".join(map(str, position[:depth])), "file": source.file}
-                    yield titles.get(position[:depth], untitled)
-            last = position
+        titled = dict(zip((moment.numbers for moment, _ in self.story.headings()), self._headings()))
+        for (scene, headings), (_, source) in zip(scenes_with_headings(self.story), self.story.scene_sources()):
+            for numbers, _ in headings:
+                yield titled.get(numbers, {"heading": ".".join(map(str, numbers)), "file": source.file})
             yield {
                 "scene": scene.moment.dotted,
                 "file": source.file,
@@ -451,7 +417,7 @@ class _PositionRows:
             row |= {"chars": len(line.text), "speaker": line.speaker}
             yield row | {"present": [name for name, first, last in intervals if first <= number <= last]}
 
-    def _part(self, kind: str, source: Source) -> int:
+    def _part(self, kind: Kind, source: Source) -> int:
         """How many of a kind were read from a source line so far."""
         if source.file not in self.digests:
             raise InputError(f"the text of its source '{source.file}' is not at hand: give it with --text")

@@ -15,7 +15,7 @@ from importlib import import_module
 
 from understudy.formats.evidence import TIMES, FileEvidence
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
-from understudy.novels.paragraphs import Block, paragraphs_of, rows_of, without_frame
+from understudy.novels.prose import Block, paragraphs_of, rows_of, without_frame
 from understudy.sources.columns import Columns
 from understudy.sources.events import Reader
 
@@ -399,7 +399,7 @@ def _is_json(first: str, text: str) -> bool:
 
 
 TABLES = PARQUET, SPEECHES, TABLE = (
-    Format("parquet", is_parquet, "parquet"),
+    Format("parquet", is_parquet, "table", "PARQUET"),
     Format("speeches", is_speeches, "table", "SPEECHES"),
     Format("csv", is_table, "table"),
 )
@@ -410,9 +410,9 @@ FORMATS: tuple[Format, ...] = (
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,
-    Format("TEI drama", is_tei, "tei.reading"),
+    Format("TEI drama", is_tei, "tei"),
     Format("fdx", is_fdx, "fdx"),
-    Format("HPD sessions", is_hpd, "hpd.reading"),
+    Format("HPD sessions", is_hpd, "hpd"),
     Format("HPD relations (XLSX)", is_workbook, "hpd.relations"),
     Format("TVShowGuess scenes", is_tvshowguess, "tvshowguess"),
     Format("sillytavern", is_sillytavern, "sillytavern"),

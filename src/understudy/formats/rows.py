@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from understudy.formats.transcript.labels import TranscriptStatistics
 from understudy.sources.columns import LEVELS, Columns
 from understudy.sources.events import (
-    CastEntry,
     Description,
     Event,
     Heading,
@@ -30,9 +29,9 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
-from understudy.sources.names import is_group
+from understudy.sources.names import DeclaredNames, is_group
 from understudy.sources.source import SourceFile
-from understudy.story.types import Character, Source
+from understudy.story.types import Source
 
 __all__ = ["TableRow", "row_events"]
 
@@ -83,7 +82,7 @@ def row_events(
     first = [_dated(row, columns, depth) for row, columns in first]
     dating = _Dating.of_rows(first)
     speakers_of = _labels if depth == 0 else _person
-    declared = set[str]()
+    declared = DeclaredNames()
     yield Opening((*dating.levels, "scene", "line"))
     for row, columns in chain(first, (_dated(row, columns_of(row.cells), depth) for row in remaining)):
         at = source.at(row.number)
@@ -94,9 +93,7 @@ def row_events(
         yield from dating.events(source, row, columns)
         speakers = speakers_of(None if columns.speaker is None else row.cells.get(columns.speaker))
         if depth:
-            people = [name for name in speakers if name not in declared and not is_group(name)]
-            yield from (CastEntry(at, Character(name)) for name in people)
-            declared.update(people)
+            yield from declared.entries(at, *speakers)
         yield from _spoken(at, row, columns, speakers, dating)
 
 

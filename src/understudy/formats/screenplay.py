@@ -17,10 +17,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from understudy.formats.transcript.labels import TranscriptStatistics
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
-from understudy.sources.names import is_group
+from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
-from understudy.story.types import Character
+from understudy.text import roman_number
 
 __all__ = [
     "CUE",
@@ -97,7 +97,7 @@ TITLE_KEYS = frozenset(
 
 SECTION = re.compile(r"([^\W\d_]+)\s+(\d{1,9}|[ivxlc]+|[a-z]+)\s*(?:[:：.–—-]\s*(.*))?", re.IGNORECASE)
 SCENE_ONLY = re.compile(r"scene\s+(\d{1,9})", re.IGNORECASE)
-ROMAN = re.compile(r"(x{0,3})(ix|iv|v?i{0,3})", re.IGNORECASE)
+LARGEST_ROMAN = 39  # `# Part C` is no hundredth part
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 CONTENT = SPOKEN | {"action", "centered", "cue", "forced cue", "song"}
 
@@ -203,13 +203,8 @@ def numbered_section(text: str) -> tuple[str, int, str] | None:
 def _numeral(text: str) -> int | None:
     if text.isdigit():
         return int(text)
-    if text in WORDS:
-        return WORDS.index(text)
-    match = ROMAN.fullmatch(text)
-    if match is None:
-        return None
-    ones = match[2]
-    return 10 * len(match[1]) + {"ix": 9, "iv": 4}.get(ones, 5 * ones.count("v") + ones.count("i"))
+    number = WORDS.index(text) if text in WORDS else roman_number(text)
+    return None if number is None or number > LARGEST_ROMAN else number
 
 
 LONGEST = 1_000_000  # characters of a speech or paragraph
@@ -236,7 +231,7 @@ class _EventBuilder:
         self._cue: ScreenplayElement | None = None
         self._speech: list[ScreenplayElement] = []
         self._size = 0
-        self._declared: set[str] = set()
+        self._declared = DeclaredNames()
         self._labels = TranscriptStatistics()
 
     def add(self, element: ScreenplayElement) -> Iterator[Event]:
@@ -287,9 +282,7 @@ class _EventBuilder:
         if cue.kind == "cue":
             yield Speech(at, self._labels.speakers(cue.text), text, units)
             return
-        if cue.text not in self._declared and not is_group(cue.text):
-            self._declared.add(cue.text)
-            yield CastEntry(at, Character(cue.text))  # a forced cue is spelt as it is meant
+        yield from self._declared.entries(at, cue.text)  # a forced cue is spelt as it is meant
         yield Speech(at, (cue.text,), text, units)
 
     def _section(self, element: ScreenplayElement) -> Iterator[Event]:

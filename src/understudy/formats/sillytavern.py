@@ -14,15 +14,14 @@ itself says (its help, its welcome), are unread. A message that was only hidden 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
+from understudy.formats.export import write_rows
 from understudy.sources.events import (
-    CastEntry,
     Description,
     Event,
     Heading,
@@ -33,14 +32,14 @@ from understudy.sources.events import (
     Unread,
     check_names,
 )
-from understudy.sources.jsonstream import json_lines
-from understudy.sources.names import is_group
+from understudy.sources.jsonstream import json_lines, shown_json
+from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
-from understudy.story.types import Character, Scene, Source
+from understudy.story.types import Scene, Source
+from understudy.story.wording import fill_macros
 
-__all__ = ["READER", "export_sillytavern", "parse_date"]
+__all__ = ["READER", "export_sillytavern"]
 
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"
@@ -73,7 +72,7 @@ class _ChatReading:
         self.user = self.character = self.scenario = ""
         self.last: float | None = None
         self.is_open = self.has_begun = False
-        self.declared: set[str] = set()
+        self.declared = DeclaredNames()
 
     def row(self, at: Source, row: Mapping[str, Any]) -> Iterator[Event]:
         if not self.has_begun and _is_metadata(row):
@@ -85,7 +84,7 @@ class _ChatReading:
         extra = extra if isinstance(extra, dict) else {}
         text = _message_text(row)
         if text is None:
-            yield Unread(at, _shown(row), "is no message: it has no 'mes'")
+            yield Unread(at, shown_json(row), "is no message: it has no 'mes'")
             return
         if extra.get(MARK) == SETTING:
             yield SceneStart(at, text)
@@ -121,7 +120,7 @@ class _ChatReading:
         if extra.get(MARK) != VERBATIM:
             text = fill_macros(text, self.character if is_user else name, self.user).strip()
         if not text:
-            yield Unread(at, _shown(row), "says nothing")
+            yield Unread(at, shown_json(row), "says nothing")
         elif kind == "narrator":
             yield Description(at, text)
         elif kind == "comment":
@@ -129,9 +128,7 @@ class _ChatReading:
         elif row.get("is_system") is True and (kind is not None or name.casefold() in PROGRAM):
             yield Unread(at, text[:LONGEST_SHOWN], "the chat program says it, not a character")
         else:
-            if name not in self.declared and not is_group(name):
-                self.declared.add(name)
-                yield CastEntry(at, Character(name))
+            yield from self.declared.entries(at, name)
             yield Speech(at, (name,), text)
 
 
@@ -170,10 +167,6 @@ def _name(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _shown(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False)[:LONGEST_SHOWN]
-
-
 READER = Reader("sillytavern", events)
 
 
@@ -194,14 +187,11 @@ def export_sillytavern(story: Story, stream: IO[str], character: str | None = No
     user = next((name for name in speakers if name != chosen), None) if len(speakers) == 2 else None
     date = BEGINNING
     names = {"user_name": user or UNUSED, "character_name": chosen or UNUSED}
-    _write({**names, "create_date": _dated(date), "chat_metadata": {}}, stream, ascii_only)
-    count = 0
+    write_rows([{**names, "create_date": _dated(date), "chat_metadata": {}}], stream, ascii_only)
     for scene in story.scenes():
-        for message in _messages(scene, chosen, date):
-            _write(message, stream, ascii_only)
-        count += len(scene.lines)
+        write_rows(_messages(scene, chosen, date), stream, ascii_only)
         date += NIGHT + PAUSE * len(scene.lines)
-    return count
+    return story.count()[1]
 
 
 def _messages(scene: Scene, character: str | None, date: datetime) -> Iterator[dict[str, Any]]:
@@ -227,10 +217,6 @@ def _message(name: str, is_user: bool, date: datetime, text: str, extra: dict[st
         "mes": text,
         "extra": extra,
     }
-
-
-def _write(row: dict[str, Any], stream: IO[str], ascii_only: bool) -> None:
-    stream.write(json.dumps(row, ensure_ascii=ascii_only) + "\n")
 
 
 def _dated(date: datetime) -> str:

@@ -301,11 +301,6 @@ class _CueJoiner:
 LONGEST_NUMBER = 9
 
 
-def subrip_events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
-    yield from subtitle_events(source, _subtitles)
-
-
 def _subtitles(source: SourceFile) -> Iterator[TimedText | Event]:
     subtitle: TimedText | None = None
     held: list[tuple[int, str]] = []  # a number: of the next subtitle if times follow, else text
@@ -344,7 +339,7 @@ def _is_number(line: str) -> bool:
     return line.isdecimal() and len(line) <= LONGEST_NUMBER
 
 
-SUBRIP = Reader("subrip", subrip_events)
+SUBRIP = Reader("subrip", lambda source: subtitle_events(source, _subtitles))
 
 
 # WebVTT: blocks between blank lines, after a first line that begins with `WEBVTT`.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from understudy.errors import UnknownFormat
 from understudy.formats.evidence import FileEvidence
 
-__all__ = ["is_lorebook", "unknown_format"]
+__all__ = ["unknown_format"]
 
 MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", "save its text as a .txt file (pdftotext does it), or read the book as EPUB"),

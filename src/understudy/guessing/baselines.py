@@ -27,7 +27,7 @@ from understudy.guessing.features import Terms, named_scene_features, scene_feat
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.language.lexical import TfIdf
 from understudy.language.lexical.logistic import fit
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 from understudy.story.dialogue import Ranker, Situation
 from understudy.story.persona import Past, Persona
 from understudy.story.types import Scene
@@ -58,11 +58,11 @@ class RandomGuesser:
 class TermRegression:
     """Logistic regression over the terms of some spaces."""
 
-    def __init__(self, terms: Terms, counted: Rows, labels: Ints, classes: int, spaces: Sequence[str]) -> None:
+    def __init__(self, terms: Terms, counted: SparseRows, labels: Ints, classes: int, spaces: Sequence[str]) -> None:
         self.view = terms.view(spaces)
         self.model = fit(self.view.weighted(counted), labels, classes, C, tolerance=TOLERANCE)
 
-    def scores(self, counted: Rows) -> Reals:
+    def scores(self, counted: SparseRows) -> Reals:
         """A row for each mask, a column for each main character; larger is likelier."""
         return self.view.weighted(counted).product(self.model.weights) + self.model.intercepts
 

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from understudy.guessing.features import SceneFeatures, Terms
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 from understudy.people.mentions import ReadLine, ReadScene, named_in
 from understudy.story.persona import Persona
 from understudy.text import fold, stop_words, words
@@ -244,11 +244,11 @@ class SceneMemory:
     def __init__(self, terms: Terms, people: int) -> None:
         self._parts = PhraseMemory(terms, people), TopicMemory(terms, people)
 
-    def clues(self, counted: Rows) -> Reals:
+    def clues(self, counted: SparseRows) -> Reals:
         """`[row, person, clue]`: a row of counts for each mask."""
         return np.concatenate([part.clues(counted) for part in self._parts], axis=2)
 
-    def remember(self, counted: Rows, people: Sequence[int]) -> None:
+    def remember(self, counted: SparseRows, people: Sequence[int]) -> None:
         """A scene is over: who each row of counts was."""
         for part in self._parts:
             part.remember(counted, people)
@@ -277,7 +277,7 @@ class PhraseMemory:
         self._said = np.zeros((len(LONG_LIVES), people, len(terms)))
         self._total = np.ones((len(LONG_LIVES), people, len(SPACES)))
 
-    def clues(self, counted: Rows) -> Reals:
+    def clues(self, counted: SparseRows) -> Reals:
         lives, people, _ = self._said.shape
         table = np.zeros((len(counted), people, lives * len(SPACES)))
         share = self._total / self._total.sum(axis=1, keepdims=True)
@@ -295,7 +295,7 @@ class PhraseMemory:
                 table[row, :, space :: len(SPACES)] = clue.T
         return table
 
-    def remember(self, counted: Rows, people: Sequence[int]) -> None:
+    def remember(self, counted: SparseRows, people: Sequence[int]) -> None:
         for who, (columns, counts) in zip(people, _each(counted)):
             spaces = self._spaces[columns]
             columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
@@ -316,7 +316,7 @@ class TopicMemory:
         self._vectors = np.zeros((2, len(LIVES), people, len(self._rarity)))
         self._squares = np.zeros((2, len(LIVES), people))
 
-    def clues(self, counted: Rows) -> Reals:
+    def clues(self, counted: SparseRows) -> Reals:
         table = np.zeros((len(counted), self._vectors.shape[2], len(LIVES) * len(LOOKS)))
         lengths = np.sqrt(self._squares) + LEAST * self._time.worth[:, None]
         for row, terms in enumerate(_each(counted)):
@@ -327,7 +327,7 @@ class TopicMemory:
                 table[row, :, look :: len(LOOKS)] = cosine.T
         return table
 
-    def remember(self, counted: Rows, people: Sequence[int]) -> None:
+    def remember(self, counted: SparseRows, people: Sequence[int]) -> None:
         worth = self._time.worth
         for who, row in zip(people, _each(counted)):
             for kind, (columns, values) in enumerate(self._rows(*row)):
@@ -349,6 +349,6 @@ class TopicMemory:
         return rows
 
 
-def _each(rows: Rows) -> Iterator[tuple[Ints, Reals]]:
+def _each(rows: SparseRows) -> Iterator[tuple[Ints, Reals]]:
     for first, last in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist()):
         yield rows.columns[first:last], rows.values[first:last]

@@ -24,7 +24,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 from understudy.people.mentions import ReadLine, ReadScene, read_scene, words_of
 from understudy.people.names import CharacterNames
 from understudy.story.types import Scene
@@ -164,7 +164,7 @@ class Terms:
         rarity = self._idf[[self._numbers[space][term] for term in known]] - 1
         return np.array([known.get(term, -1) for term in self._terms], dtype=np.int64), rarity
 
-    def counted(self, bags: Sequence[Bag]) -> Rows:
+    def counted(self, bags: Sequence[Bag]) -> SparseRows:
         """How often each bag has each term; terms that are not known are left out."""
         columns: list[int] = []
         counts: list[int] = []
@@ -177,7 +177,7 @@ class Terms:
                 columns.append(number)
                 counts.append(by_number[number])
             starts.append(len(columns))
-        return Rows(
+        return SparseRows(
             np.array(starts, dtype=np.int64), np.array(columns, dtype=np.int64),
             np.array(counts, dtype=np.float64), len(self._terms),
         )  # fmt: skip
@@ -203,17 +203,17 @@ class TermView:
     idf: Reals
     spaces: int
 
-    def counts(self, counted: Rows) -> Rows:
+    def counts(self, counted: SparseRows) -> SparseRows:
         """The counts of these terms alone."""
         selected = counted.filter_values(self.idf[counted.columns] > 0)
         columns = np.searchsorted(self.numbers, selected.columns)
-        return Rows(selected.starts, columns, selected.values, len(self.numbers))
+        return SparseRows(selected.starts, columns, selected.values, len(self.numbers))
 
-    def weighted(self, counted: Rows) -> Rows:
+    def weighted(self, counted: SparseRows) -> SparseRows:
         """Terms by how much they count."""
         selected = counted.filter_values(self.idf[counted.columns] > 0)
         values = (1 + np.log(selected.values)) * self.idf[selected.columns]
         segments = selected.owners * self.spaces + self.space_of[selected.columns]
         lengths = np.sqrt(np.bincount(segments, values**2))
         columns = np.searchsorted(self.numbers, selected.columns)
-        return Rows(selected.starts, columns, values / lengths[segments], len(self.numbers))
+        return SparseRows(selected.starts, columns, values / lengths[segments], len(self.numbers))

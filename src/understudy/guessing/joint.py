@@ -24,7 +24,7 @@ from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, Sce
 from understudy.guessing.encoded import TextEncoder, Vectors, fit_pooling
 from understudy.guessing.features import SPACES, SceneFeatures, Terms, named_scene_features, scene_features
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
-from understudy.language.lexical.rows import Ints, Reals, Rows, index_ranges
+from understudy.language.lexical.rows import Ints, Reals, SparseRows, index_ranges
 from understudy.people.mentions import learned_words, named_in
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
@@ -37,7 +37,7 @@ LEAST_SPREAD = 0.01  # of a clue that hardly ever comes up
 USUAL_LENGTH = 4.0  # ln of words: sub-models count as they are about masks that say so much
 LINES_ENCODED = 12  # of a mask, the longest
 
-SUB_MODELS: dict[str, Callable[[Terms, Rows, Ints, int], TermRegression]] = {
+SUB_MODELS: dict[str, Callable[[Terms, SparseRows, Ints, int], TermRegression]] = {
     "what it says": partial(TermRegression, spaces=("own", "shape")),
     "what it says and hears": partial(TermRegression, spaces=("own", "heard", "answer", "shape")),
 }
@@ -72,7 +72,7 @@ ABLATIONS: dict[str, Callable[[str], bool]] = {
 class MaskFeatures:
     """What sub-models look at, a row for each mask: counts of terms and, with an encoder, vectors of lines."""
 
-    counted: Rows
+    counted: SparseRows
     vectors: Vectors | None = None
     starts: Ints | None = None
 

@@ -18,7 +18,7 @@ from understudy.agents.pools import KeyedCache
 from understudy.judging.guard_rules import require_known_metric, rule_metric
 from understudy.judging.rules import Rule, judge
 from understudy.metrics.registry import MetricContext
-from understudy.metrics.utterances import APPROVED
+from understudy.metrics.utterances.record import APPROVED
 from understudy.story.dialogue import Agent, Candidate, Evidence, Reply, Score, Situation, Turn
 from understudy.story.storyfile import Story
 from understudy.story.wording import plain_lines

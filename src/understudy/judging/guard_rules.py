@@ -17,9 +17,8 @@ from functools import lru_cache
 from understudy.errors import InputError
 from understudy.judging.guards import StoryViews, doubting_guards, objections, stopping_guards
 from understudy.language.lexical import Lines
-from understudy.metrics.line_metric import LineMetric, TextMetric
+from understudy.metrics.line_metric import LineMetric, Samples, TextMetric
 from understudy.metrics.registry import METRICS, MetricContext
-from understudy.metrics.samples import Samples
 from understudy.story.dialogue import Draft, Situation
 from understudy.story.storyfile import Story
 from understudy.text import did_you_mean

@@ -36,7 +36,7 @@ from understudy.judging.guards import (
 from understudy.judging.guards.knowledge import prepare
 from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     Candidate,

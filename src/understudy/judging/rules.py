@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.judging.guard_rules import GUARD_RULES
 from understudy.metrics.statistics import Interval
-from understudy.metrics.utterances import APPROVED, PENDING, REJECTED
+from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
 from understudy.story.dialogue import Score
 
 __all__ = [

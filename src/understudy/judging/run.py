@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from understudy.judging.rules import Rule, judge
 from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.utterances import APPROVED, FILTER, Utterance, UtteranceStore
+from understudy.metrics.utterances.record import APPROVED, FILTER, Utterance
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 

@@ -19,7 +19,7 @@ from understudy.agents.word_tokens import roots
 from understudy.errors import BackendError
 from understudy.judging.guards import Verdict
 from understudy.judging.guards.phrases import plain
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
 from understudy.text import LONGEST_ABBREVIATION, ends_with_abbreviation
 

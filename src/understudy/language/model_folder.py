@@ -84,9 +84,7 @@ class ModelFolder:
 
     def number(self, *names: str, low: float = -math.inf, high: float = math.inf) -> float:
         """A number of the card within bounds: `number("settings", "gain", low=0, high=100)`."""
-        value: Any = self.card
-        for name in names:
-            value = value.get(name) if isinstance(value, Mapping) else None
+        value = self.section(*names[:-1]).get(names[-1])
         if not is_number(value):
             raise self.error(f"{CARD} has no number for {'.'.join(names)}")
         if not low <= value <= high:
@@ -99,6 +97,15 @@ class ModelFolder:
         if value != int(value):
             raise self.error(f"{CARD} has {value:g} for {'.'.join(names)}, where a whole number belongs")
         return int(value)
+
+    def section(self, *names: str) -> Mapping[str, Any]:
+        """A table of the card."""
+        value: Any = self.card
+        for name in names:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping):
+            raise self.error(f"{CARD} has no {'.'.join(names)}")
+        return value
 
     def error(self, what: str) -> InputError:
         return InputError(f"{what}: train the model again, or fetch it again", self.path)

@@ -5,7 +5,7 @@ A metric is a plain function with its formula beside it, or is made by one: `psp
 
 from __future__ import annotations
 
-from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, glove_ranks, p_cover, p_f1
 from understudy.metrics.psprob import (
@@ -16,34 +16,24 @@ from understudy.metrics.psprob import (
     weighted_psprob,
 )
 from understudy.metrics.ptsal import ptsal, ptsal_ends
-from understudy.metrics.ranking import RANKING, gold_ranks, per_item
-from understudy.metrics.samples import Samples
-from understudy.metrics.statistics import Interval, holm, interval, paired_p
+from understudy.metrics.statistics import interval
 from understudy.metrics.uppl import uppl
-from understudy.metrics.voice import voice
 
 __all__ = [
-    "RANKING",
-    "Interval",
     "LineMetric",
     "Samples",
     "Speakers",
     "copying",
     "glove_ranks",
-    "gold_ranks",
-    "holm",
     "interval",
     "maxbleu",
     "p_cover",
     "p_f1",
-    "paired_p",
-    "per_item",
     "persona_accuracy",
     "personality_classification_accuracy",
     "psprob",
     "ptsal",
     "ptsal_ends",
     "uppl",
-    "voice",
     "weighted_psprob",
 ]

@@ -60,16 +60,11 @@ from understudy.story.dialogue import Score
 
 __all__ = [
     "agreement_rows",
-    "cohen_kappa",
-    "expected_disagreement",
-    "fleiss_kappa",
     "item_disagreement",
     "kappa_interval",
     "krippendorff_alpha",
-    "no_agreement",
     "pairwise_agreement",
     "person_agreement",
-    "squared_differences",
 ]
 
 Groups = Mapping[str, Hashable]

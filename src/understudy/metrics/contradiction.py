@@ -28,8 +28,7 @@ from understudy.language.encoding import Encoder, Floats, shared_encoder
 from understudy.language.lexical import Lines
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import ModelFolder, Tensors, read_model
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.story.persona import Persona
 
 __all__ = [

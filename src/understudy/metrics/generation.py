@@ -33,15 +33,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.language.lexical import Corpus
+from understudy.language.lexical.rows import Reals
 from understudy.metrics.overlap import bag_f1, unigram_f1
-from understudy.metrics.statistics import Interval, totals_interval
+from understudy.metrics.statistics import Interval, Z, totals_interval
+from understudy.text import UNSPACED_LANGUAGES
 from understudy.text import words as words_of
 
 __all__ = [
-    "LARGEST",
     "SetLikelihood",
     "bleu_of_counts",
     "corpus_bleu",
@@ -56,10 +56,8 @@ __all__ = [
     "word_units",
 ]
 
-Reals = NDArray[np.float64]
 ORDER = 4
 REPEATED = 4  # words of a repeated n-gram
-Z = 1.959964
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 AS_BLANKS = str.maketrans(dict.fromkeys(string.punctuation, " "))
 Words = Sequence[str]
@@ -185,7 +183,6 @@ def repeats_turn(reply: str, earlier: Iterable[str], language: str = "en") -> bo
 
 
 LARGEST = 700.0  # exp of more overflows
-UNSPACED = ("ja", "zh")
 
 
 class SetLikelihood(NamedTuple):
@@ -198,7 +195,7 @@ class SetLikelihood(NamedTuple):
 def word_units(text: str, language: str = "en") -> int:
     """The words of a reply, and one for its end."""
     words = text.split()
-    return 1 + (sum(map(len, words)) if language in UNSPACED else len(words))
+    return 1 + (sum(map(len, words)) if language in UNSPACED_LANGUAGES else len(words))
 
 
 def perplexity(replies: SetLikelihood, groups: Sequence[Hashable] | None = None, seed: int = 0) -> Interval:

@@ -24,23 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.language.lexical.tone import Tone, tone_of
-from understudy.metrics.line_metric import LineMetric, TextMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples, TextMetric
 from understudy.story.chronology import Chronology, PersonaKnowledge, UnknownTerm, own_sentences
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 
-__all__ = [
-    "NEW_SHARE",
-    "LaterPassages",
-    "Passage",
-    "PassageIndex",
-    "anachronism",
-    "find_anachronisms",
-    "relation_fit",
-    "unwitnessed",
-]
+__all__ = ["LaterPassages", "PassageIndex", "anachronism", "find_anachronisms", "relation_fit", "unwitnessed"]
 
 NOT_YET, NOT_WITNESSED = "not known yet", "not witnessed"
 REMEMBERED = 256  # texts, so that a value and its reason are worked out once

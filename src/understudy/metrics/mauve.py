@@ -27,12 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.language.encoding import shared_encoder
+from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.statistics import Interval
 
-__all__ = ["Encode", "delta_m", "divergence_frontier", "frontier_area", "mauve", "mauve_of_features"]
+__all__ = ["Encode", "delta_m", "mauve"]
 
-Reals = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Encode = Callable[[Sequence[str]], NDArray[Any]]
 """Texts to a matrix with a row of features for each."""
 

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical import Lines, SparseRows
 from understudy.language.lexical.rows import Ints, Reals, index_ranges, segment_sums
 from understudy.metrics.generation import bleu_of_counts
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 
 __all__ = ["maxbleu"]
 
@@ -71,7 +70,7 @@ class MaxBLEU(LineMetric):
             best[pairs.lines[winners]], which[pairs.lines[winners]] = scores[winners], pairs.samples[winners]
         return best, which
 
-    def _meeting(self, bags: Rows, first: int, last: int) -> LinePairs:
+    def _meeting(self, bags: SparseRows, first: int, last: int) -> LinePairs:
         """The pairs of a line and a sample line that share an n-gram of the highest order, by line, then by sample."""
         span = slice(bags.starts[first], bags.starts[last])
         grams = bags.columns[span]
@@ -91,7 +90,7 @@ class MaxBLEU(LineMetric):
         both = np.minimum(lengths, self._lengths[pairs.samples]).astype(np.float64)
         return [*(both - n + 1 for n in range(1, ORDER)), pairs.shared]
 
-    def _scores(self, pairs: LinePairs, lengths: Ints, bags: list[Rows], least: Reals | float) -> Reals:
+    def _scores(self, pairs: LinePairs, lengths: Ints, bags: list[SparseRows], least: Reals | float) -> Reals:
         """The score of each pair that reaches `least`; of one that does not, something below it.
 
         Lower orders are counted one after another, and only for pairs that could still reach it.
@@ -113,7 +112,7 @@ class LinePairs:
         return LinePairs(self.lines[indices], self.samples[indices], self.shared[indices])
 
 
-def _known(lines: Lines, n: int) -> Rows:
+def _known(lines: Lines, n: int) -> SparseRows:
     """The n-grams of each line that the corpus has."""
     bags = lines.bags(n)
     return bags.filter_values(bags.columns < lines.corpus.size) if n == 1 else bags
@@ -129,7 +128,7 @@ def _pieces(before: Reals) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _shared(pairs: LinePairs, ours: Rows, theirs: Rows) -> Reals:
+def _shared(pairs: LinePairs, ours: SparseRows, theirs: SparseRows) -> Reals:
     """How many n-grams each pair shares, one counting as often as both have it."""
     if not len(pairs.lines):
         return np.zeros(0)

@@ -25,11 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical import Lines, SparseRows
 from understudy.language.lexical.corpus import BOUNDARY
 from understudy.language.lexical.rows import Ints, Reals, segment_sums
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.text import stop_words, tokenizer
 from understudy.text import words as words_of
 
@@ -89,13 +88,13 @@ class DescriptionMetric(LineMetric):
         self._sentences = {sentence: words for sentence, words in sentences.items() if words}
         super().__init__(name, samples, "" if self._sentences else NO_DESCRIPTION)
 
-    def _shared_counts(self, lines: Lines) -> tuple[Rows, Reals]:
+    def _shared_counts(self, lines: Lines) -> tuple[SparseRows, Reals]:
         """The words of each line that are no stop words, and how many it shares with each sentence (a row each)."""
         bags = lines.bags()
         content = bags.filter_values(lines.valued(dict.fromkeys(self._stops, 1.0))[bags.columns] == 0)
         return content, np.stack([self._summed(lines, content, words) for words in self._sentences.values()])
 
-    def _summed(self, lines: Lines, content: Rows, words: frozenset[str]) -> Reals:
+    def _summed(self, lines: Lines, content: SparseRows, words: frozenset[str]) -> Reals:
         return segment_sums(lines.valued(dict.fromkeys(words, 1.0))[content.columns], content.starts)
 
     def why(self, lines: Lines, index: int) -> str:

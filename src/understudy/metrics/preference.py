@@ -36,10 +36,11 @@ from itertools import permutations
 import numpy as np
 
 from understudy.errors import InputError
+from understudy.language.lexical.logistic import sigmoid
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import RESAMPLES, Estimate, resampled_counts, wilson
 
-__all__ = ["PRIOR", "BradleyTerry", "PairwiseChoice", "bradley_terry", "win_rate"]
+__all__ = ["PairwiseChoice", "bradley_terry", "win_rate"]
 
 PRIOR = 0.1
 TOLERANCE = 1e-7  # of log s
@@ -130,8 +131,8 @@ def bradley_terry(
     wins = {
         (agents[i], agents[j]): estimate(
             "win_probability",
-            float(_logistic(values[i] - values[j])),
-            _logistic(drawn[:, i] - drawn[:, j]),
+            float(sigmoid(values[i] - values[j])),
+            sigmoid(drawn[:, i] - drawn[:, j]),
             int(met[i, j]),
             bool(both_ways[i, j]),
         )
@@ -203,8 +204,3 @@ def _without_value(
         agent: Estimate.missing("strength", int(met[index].sum()), reason) for index, agent in enumerate(agents)
     }
     return BradleyTerry(strengths, {}, reason)
-
-
-def _logistic(differences: Reals) -> Reals:
-    probabilities: Reals = 1 / (1 + np.exp(-differences))
-    return probabilities

@@ -30,22 +30,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.lexical import Lines, Rows
+from understudy.language.lexical import Lines, SparseRows
 from understudy.language.lexical.logistic import balanced_weights, fit
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.story.dialogue import Score
 
 __all__ = [
     "SetMetric",
     "Speakers",
-    "drawn_from",
     "persona_accuracy",
     "personality_classification_accuracy",
     "psprob",
     "small_cast_warning",
-    "told_apart",
     "weighted_psprob",
 ]
 
@@ -56,11 +53,8 @@ DRAWN_FROM = 20  # lines that a persona must have to be drawn from, where two ha
 DRAWS = 5
 FEWEST_TOLD_APART = 4  # fewer are told apart by anything that one of them says
 
-SetMetric = Callable[[Sequence[str] | Lines], Score]
-"""Scores a set of lines."""
 
-
-def told_apart(counts: Mapping[str, int], always: str | None = None) -> tuple[str, ...]:
+def speaker_classes(counts: Mapping[str, int], always: str | None = None) -> tuple[str, ...]:
     """Which personas get a class of their own, from how many lines each has: two at least, where there are two.
 
     `always` is one of them if it has a line; the others are those who talk most.
@@ -110,7 +104,7 @@ class Speakers:
     @classmethod
     def weighted(cls, samples: Samples, always: str | None = None) -> Speakers:
         """From all lines of those who talk most, and of all the others together."""
-        names = told_apart({name: samples.count(name) for name in samples.names}, always)
+        names = speaker_classes({name: samples.count(name) for name in samples.names}, always)
         classes = {name: label for label, name in enumerate(names)}
         labels = [classes.get(name, len(classes)) for name in samples.names]
         counts = [samples.count(name) for name in samples.names]
@@ -136,7 +130,7 @@ class Speakers:
 class SpeakerFit:
     """One regression, over the words that are in the lines it is learnt from."""
 
-    def __init__(self, size: int, bags: Rows, labels: Ints, c: float = 1.0) -> None:
+    def __init__(self, size: int, bags: SparseRows, labels: Ints, c: float = 1.0) -> None:
         frequencies = np.bincount(bags.columns, minlength=bags.width)
         words = np.flatnonzero(frequencies)
         self._idf = np.log((1 + len(bags)) / (1 + frequencies[words])) + 1
@@ -145,10 +139,10 @@ class SpeakerFit:
         classes = int(labels.max()) + 1
         self._model = fit(self._tf_idf(bags), labels, classes, c, row_weights=balanced_weights(labels, classes))
 
-    def probabilities(self, bags: Rows) -> Reals:
+    def probabilities(self, bags: SparseRows) -> Reals:
         return self._model.probabilities(self._tf_idf(bags))
 
-    def evidence(self, label: int, row: Rows) -> Reals:
+    def evidence(self, label: int, row: SparseRows) -> Reals:
         """For each word of one row, how much it speaks for a class against the average of all; 0 where unknown."""
         weighted = self._tf_idf(row)
         weights = self._model.weights[:, weighted.columns]
@@ -156,17 +150,17 @@ class SpeakerFit:
         evidence[self.knows(row)] = (weights[label] - weights.mean(axis=0)) * weighted.values
         return evidence
 
-    def knows(self, bags: Rows) -> NDArray[np.bool_]:
+    def knows(self, bags: SparseRows) -> NDArray[np.bool_]:
         """Of each value of the rows, whether its word is among those learnt from."""
         known: NDArray[np.bool_] = bags.columns < len(self._features)
         known[known] = self._features[bags.columns[known]] >= 0
         return known
 
-    def _tf_idf(self, bags: Rows) -> Rows:
+    def _tf_idf(self, bags: SparseRows) -> SparseRows:
         """Bags of words as tf-idf of length 1."""
         known = bags.filter_values(self.knows(bags))
         columns = self._features[known.columns]
-        return Rows(known.starts, columns, known.values * self._idf[columns], len(self._idf)).normalized()
+        return SparseRows(known.starts, columns, known.values * self._idf[columns], len(self._idf)).normalized()
 
 
 def _mean(arrays: Sequence[Reals]) -> Reals:
@@ -221,32 +215,42 @@ class PSProb(LineMetric):
         return "; ".join(parts)
 
 
-def personality_classification_accuracy(samples: Samples, name: str, speakers: Speakers | None = None) -> SetMetric:
+class SetMetric:
+    """The share of a set of lines taken for one class, from all lines at once or from the counts of its parts."""
+
+    def __init__(self, name: str, speakers: Speakers, wanted: str) -> None:
+        self.name, self._speakers, self._wanted = name, speakers, wanted
+
+    def __call__(self, lines: Sequence[str] | Lines) -> Score:
+        return self.score(*self.count(lines))
+
+    def count(self, lines: Sequence[str] | Lines) -> tuple[int, int]:
+        """How many lines are taken for the class, and how many have words."""
+        tokenized = lines if isinstance(lines, Lines) else self._speakers.samples.tokenize(lines)
+        spoken = tokenized.plain.lengths > 0
+        if self._wanted not in self._speakers or not spoken.any():
+            return 0, int(spoken.sum())
+        classes = self._speakers.probabilities(tokenized)[spoken].argmax(axis=1)
+        return int((classes == self._speakers.names.index(self._wanted)).sum()), len(classes)
+
+    def score(self, hits: int, spoken: int) -> Score:
+        if self._wanted not in self._speakers:
+            return Score(self.name, None, f"no sample lines to tell '{self._wanted}' from others by")
+        if not spoken:
+            return Score(self.name, None, "no line has words")
+        chance = 1 / len(self._speakers.names)
+        return Score(self.name, hits / spoken, f"{hits:,} of {spoken:,} lines; by chance {chance:.2f}")
+
+
+def personality_classification_accuracy(samples: Samples, name: str) -> SetMetric:
     """The share of a set that is taken for a persona's, among all personas that have enough sample lines."""
-    classifier = speakers or Speakers.drawn(samples, name)
-    return _accuracy("personality_classification_accuracy", classifier, name)
+    return SetMetric("personality_classification_accuracy", Speakers.drawn(samples, name), name)
 
 
 def persona_accuracy(expressing: Iterable[str], others: Iterable[str], language: str = "en") -> SetMetric:
     """The share of a set that expresses a description, learnt from lines that do and lines that do not."""
     judged = Samples({"expressed": expressing, "not expressed": others}, language)
-    return _accuracy("persona_accuracy", Speakers.weighted(judged), "expressed")
-
-
-def _accuracy(metric: str, speakers: Speakers, name: str) -> SetMetric:
-    def score(lines: Sequence[str] | Lines) -> Score:
-        tokenized = lines if isinstance(lines, Lines) else speakers.samples.tokenize(lines)
-        if name not in speakers:
-            return Score(metric, None, f"no sample lines to tell '{name}' from others by")
-        spoken = tokenized.plain.lengths > 0
-        if not spoken.any():
-            return Score(metric, None, "no line has words")
-        hits = speakers.probabilities(tokenized)[spoken].argmax(axis=1) == speakers.names.index(name)
-        chance = 1 / len(speakers.names)
-        reason = f"{int(hits.sum()):,} of {len(hits):,} lines; by chance {chance:.2f}"
-        return Score(metric, float(np.mean(hits)), reason)
-
-    return score
+    return SetMetric("persona_accuracy", Speakers.weighted(judged), "expressed")
 
 
 def small_cast_warning(samples: Samples, name: str) -> str:

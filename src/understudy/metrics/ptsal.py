@@ -18,8 +18,7 @@ import numpy as np
 
 from understudy.language.lexical import Corpus, Lines
 from understudy.language.lexical.rows import Reals, segment_sums
-from understudy.metrics.line_metric import NO_WORDS, LineMetric
-from understudy.metrics.samples import Samples
+from understudy.metrics.line_metric import NO_WORDS, LineMetric, Samples
 
 __all__ = ["ptsal", "ptsal_ends"]
 

@@ -1,4 +1,4 @@
-"""What people answered, as a matrix of items by people for each question.
+"""What people answered, as a matrix of items by people for each question, and how automatic measures go with it.
 
 A `Scale` says what the answers to a question mean, after Stevens' levels of measurement:
 
@@ -13,36 +13,35 @@ Without a scale, numbers are taken as ordinal and words as nominal.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
 from understudy.errors import InputError
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.statistics import wilson
+from understudy.metrics.statistics import SHUFFLES, Estimate, Z, holm, spearman_interval, spearman_p_values
 from understudy.story.dialogue import Score
 
 __all__ = [
     "Answered",
-    "Level",
+    "Correlation",
     "Rating",
     "RatingTable",
     "Scale",
-    "VarianceComponents",
-    "comparisons_needed",
-    "interval_width",
+    "correlations",
     "items_needed",
     "people_needed",
     "rating_tables",
-    "share_components",
     "variance_components",
 ]
 
 Answered = str | float
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 MISSING = -1
+FEWEST = 10  # items that a correlation is taken of
+Measure = TypeVar("Measure", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +175,6 @@ def _scale(question: str, answers: set[Answered], scale: Scale | None) -> Scale:
 #     one item   R = W (2 z / width)²                   for its own mean: B = 0 and I = 1
 #
 # More items are worth more than more people: R people on each of I items never do better than one on each of I R.
-# Shares are means of 0 and 1, with B + W = p (1 - p).
 #
 # B and W come from an earlier table of ratings (one-way analysis of variance, m_u answers for item u, N in all), or are
 # assumed. On a scale from 1 to 5 W is often about 1:
@@ -189,7 +187,6 @@ def _scale(question: str, answers: set[Answered], scale: Scale | None) -> Scale:
 # it.
 
 
-Z = 1.959964
 ROUNDING = 1e-9  # what is a whole number but for rounding is not raised to the next one
 
 
@@ -223,25 +220,13 @@ def variance_components(table: RatingTable) -> VarianceComponents:
     return VarianceComponents(max(0.0, (over_items - within) / size), within)
 
 
-def share_components(share: float, between: float = 0.0) -> VarianceComponents:
-    """Of answers of 0 and 1 with a share of ones, where the shares of single items have a variance `between`."""
-    if not 0 <= between <= share * (1 - share):
-        raise InputError(f"shares of items about {share:g} vary by {share * (1 - share):g} at most, not {between:g}")
-    return VarianceComponents(between, share * (1 - share) - between)
-
-
-def interval_width(components: VarianceComponents, items: int, people: int) -> float:
-    """Of the 95% interval of the mean over so many items with so many people each."""
-    return 2 * Z * math.sqrt(components.between / items + components.within / (items * people))
-
-
 def items_needed(components: VarianceComponents, people: int, width: float) -> Score:
-    """With so many people for each item."""
+    """Items needed for an interval of the given width, with so many people for each."""
     return _whole("items", (components.between + components.within / people) / _variance(width))
 
 
 def people_needed(components: VarianceComponents, items: int, width: float) -> Score:
-    """For each of so many items."""
+    """Raters per item needed for an interval of the given width."""
     left = items * _variance(width) - components.between
     if components.within == 0 and left >= 0:
         return Score("people", 1.0)
@@ -249,23 +234,6 @@ def people_needed(components: VarianceComponents, items: int, width: float) -> S
         least = math.floor(components.between / _variance(width) + ROUNDING) + 1
         return Score("people", None, f"no number of people is enough with {items} items: take {least} at least")
     return _whole("people", components.within / left)
-
-
-def comparisons_needed(share: float, width: float) -> Score:
-    """Independent comparisons, or answers of one item, after which the Wilson interval of a share is that narrow."""
-    _variance(width)
-    low, high = 0, 1
-
-    def wide(n: int) -> bool:
-        figure = wilson(share, n)
-        return figure.high - figure.low > width
-
-    while wide(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
-    return Score("comparisons", float(high))
 
 
 def _variance(width: float) -> float:
@@ -277,3 +245,77 @@ def _variance(width: float) -> float:
 
 def _whole(name: str, number: float) -> Score:
     return Score(name, float(max(1, math.ceil(number - ROUNDING))))
+
+
+# Which automatic measures of an item go with what people say of it.
+#
+# For each measure r_s (Spearman) with people's scores, a bootstrap interval over items or groups of items, and p by
+# shuffling the scores, adjusted after Holm over all measures that were looked at (see `statistics`). An item that a
+# measure has no value for is left out of that measure alone.
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """r_s of a measure with people, how probable it is by chance, and the same after Holm."""
+
+    estimate: Estimate
+    p: float | None = None
+    p_adjusted: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        tested = {} if self.p is None else {"p": self.p, "p_adjusted": self.p_adjusted}
+        return {**self.estimate.row(), **tested}
+
+
+def correlations(
+    measures: Mapping[Measure, Reals],
+    scores: Reals,
+    groups: Sequence[Hashable] | None = None,
+    seed: int = 0,
+    shuffles: int = SHUFFLES,
+    fewest: int = FEWEST,
+) -> dict[Measure, Correlation]:
+    """Of columns of values, NaN where an item has none, with the scores of the same items."""
+    estimates = {key: _estimate(column, scores, groups, seed, fewest) for key, column in measures.items()}
+    tested = [key for key, estimate in estimates.items() if estimate.value is not None]
+    by_missing: dict[bytes, list[Measure]] = {}
+    for key in tested:  # measures that the same items have are shuffled together
+        by_missing.setdefault(np.isnan(measures[key]).tobytes(), []).append(key)
+    p_values: dict[Measure, float] = {}
+    for keys in by_missing.values():
+        valid = ~np.isnan(measures[keys[0]])
+        columns = [measures[key][valid] for key in keys]
+        p_values.update(zip(keys, spearman_p_values(columns, scores[valid], seed, shuffles)))
+    adjusted = dict(zip(tested, holm([p_values[key] for key in tested])))
+    return {key: Correlation(estimate, p_values.get(key), adjusted.get(key)) for key, estimate in estimates.items()}
+
+
+def correlations_with_people(
+    measures: Mapping[Measure, Mapping[str, float | None]],
+    table: RatingTable,
+    groups: Mapping[str, Hashable] | None = None,
+    seed: int = 0,
+    shuffles: int = SHUFFLES,
+    fewest: int = FEWEST,
+) -> dict[Measure, Correlation]:
+    """Of values by item with the mean of what people answered; items that nobody answered are left out."""
+    means = table.means()
+    columns = {
+        key: np.array([np.nan if values.get(item) is None else values[item] for item in means], dtype=np.float64)
+        for key, values in measures.items()
+    }
+    scores = np.array(list(means.values()), dtype=np.float64)
+    own_groups = None if groups is None else [groups.get(item, item) for item in means]
+    return correlations(columns, scores, own_groups, seed, shuffles, fewest)
+
+
+def _estimate(column: Reals, scores: Reals, groups: Sequence[Hashable] | None, seed: int, fewest: int) -> Estimate:
+    valid = np.flatnonzero(~np.isnan(column))
+    if len(valid) < fewest:
+        return Estimate.missing("spearman", len(valid), f"fewer than {fewest} items have it")
+    ours, theirs = column[valid], scores[valid]
+    if np.ptp(theirs) == 0:
+        return Estimate.missing("spearman", len(valid), "people gave all items the same")
+    own_groups = None if groups is None else [groups[int(index)] for index in valid]
+    figure = spearman_interval(ours, theirs, own_groups, seed)
+    return Estimate.of("spearman", figure, len(valid), "all items have the same value")

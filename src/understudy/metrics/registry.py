@@ -15,12 +15,11 @@ from functools import cached_property
 from understudy.errors import InputError
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.knowing import PassageIndex, anachronism, relation_fit, unwitnessed
-from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.maxbleu import maxbleu
 from understudy.metrics.overlap import copying, p_cover, p_f1
 from understudy.metrics.psprob import psprob, weighted_psprob
 from understudy.metrics.ptsal import ptsal, ptsal_ends
-from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice import voice
 from understudy.registry import Need, RegistryEntry

@@ -21,12 +21,14 @@ resemble each other, so whole groups of items (dialogues) are resampled; by defa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from understudy.language.lexical.rows import Reals
 
 __all__ = [
     "RESAMPLES",
@@ -42,7 +44,6 @@ __all__ = [
     "interval",
     "paired_p",
     "precision_recall",
-    "ranks",
     "resampled_counts",
     "resampled_interval",
     "spearman",
@@ -53,15 +54,14 @@ __all__ = [
     "wilson",
 ]
 
-Reals = NDArray[np.float64]
 SHUFFLES = 10_000
-CHUNK = 500  # shuffles computed at once
 TENTHS = 10
 EQUAL = 1e-12
 
 RESAMPLES = 1000
+Z = 1.959964  # of a 95% interval
 SWAPS = 10_000
-RESAMPLED_AT_ONCE = 500  # resamples worked on at once, so that memory does not grow with their number
+AT_ONCE = 500  # shuffles, swaps or resamples worked on at once, so that memory does not grow with their number
 EQUAL_SUMS = 1e-9  # two sums of the same numbers in another order may differ by this
 
 
@@ -74,9 +74,14 @@ def ranks(values: ArrayLike) -> Reals:
     return result
 
 
+def _centred_ranks(values: ArrayLike) -> Reals:
+    centred: Reals = ranks(values) - (np.size(values) + 1) / 2
+    return centred
+
+
 def spearman(ours: ArrayLike, theirs: ArrayLike) -> float:
     """NaN where all values of one are equal: then there is no order to agree with."""
-    a, b = (_centred(ranks(values)) for values in (ours, theirs))
+    a, b = (_centred_ranks(values) for values in (ours, theirs))
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / lengths if lengths else math.nan
 
@@ -90,15 +95,15 @@ def spearman_p_values(
     columns: Sequence[ArrayLike], theirs: ArrayLike, seed: int = 0, shuffles: int = SHUFFLES
 ) -> list[float]:
     """The same for each of several columns with the same `theirs`, which is shuffled once for all of them."""
-    a, b = np.stack([_centred(ranks(values)) for values in columns]), _centred(ranks(theirs))
+    a, b = np.stack([_centred_ranks(values) for values in columns]), _centred_ranks(theirs)
     observed = np.abs(a @ b)
     floor = observed - EQUAL * np.maximum(observed, 1.0)
     rng = np.random.default_rng(seed)
     extreme = np.zeros(len(a), np.int64)
-    for first in range(0, shuffles, CHUNK):
-        shuffled = rng.permuted(np.tile(b, (min(CHUNK, shuffles - first), 1)), axis=1)
+    for count in _chunks(shuffles):
+        shuffled = rng.permuted(np.tile(b, (count, 1)), axis=1)
         extreme += np.count_nonzero(np.abs(shuffled @ a.T) >= floor, axis=0)
-    return [(1 + int(count)) / (1 + shuffles) for count in extreme]
+    return [(1 + int(more)) / (1 + shuffles) for more in extreme]
 
 
 def precision_recall(scores: ArrayLike, labels: ArrayLike) -> tuple[Reals, Reals]:
@@ -149,11 +154,6 @@ def calibration_error(probabilities: ArrayLike, outcomes: ArrayLike, weights: Ar
     return float(np.abs(gaps).sum() / weight.sum())
 
 
-def _centred(values: Reals) -> Reals:
-    centred: Reals = values - values.mean()
-    return centred
-
-
 class Interval(NamedTuple):
     """A mean with its 95% interval."""
 
@@ -201,9 +201,9 @@ def spearman_interval(
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
 
     def correlation(weights: Reals) -> Reals:
-        x, y = (_centred_by(_weighted_ranks(values, weights), weights) for values in (a, b))
-        products = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
-        together, own, other = products
+        totals = weights.sum(axis=1, keepdims=True)
+        x, y = (_weighted_ranks(values, weights) - (totals + 1) / 2 for values in (a, b))
+        together, own, other = ((weights * first * second).sum(axis=1) for first, second in ((x, y), (x, x), (y, y)))
         lengths = np.sqrt(own * other)
         return np.where(lengths > EQUAL, together / np.where(lengths > EQUAL, lengths, 1.0), np.nan)
 
@@ -242,11 +242,8 @@ def resampled_interval(
     `statistic` takes rows that say how often each item was drawn to a value each; resamples without one (NaN) are left
     out.
     """
-    known: dict[Hashable, int] = {}
-    group_ids = np.array([known.setdefault(group, len(known)) for group in (range(size) if groups is None else groups)])
-    drawn = [
-        statistic(times[:, group_ids].astype(np.float64)) for times in resampled_counts(len(known), seed, resamples)
-    ]
+    count, ids = _numbered(range(size) if groups is None else groups)
+    drawn = [statistic(times[:, ids].astype(np.float64)) for times in resampled_counts(count, seed, resamples)]
     return _interval_of(value, np.concatenate(drawn))
 
 
@@ -276,11 +273,6 @@ def _weighted_ranks(values: Reals, weights: Reals) -> Reals:
     return ranked
 
 
-def _centred_by(values: Reals, weights: Reals) -> Reals:
-    centred: Reals = values - (weights * values).sum(axis=1, keepdims=True) / weights.sum(axis=1, keepdims=True)
-    return centred
-
-
 def wilson(share: float, n: int) -> Interval:
     """A share of `n` items and its 95% Wilson score interval; at shares of 0 and 1 a bootstrap has no width.
 
@@ -288,10 +280,9 @@ def wilson(share: float, n: int) -> Interval:
     """
     if n < 1:
         raise ValueError("no values: there is no share of nothing")
-    z = 1.959964
-    centre = share + z * z / (2 * n)
-    margin = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
+    centre = share + Z * Z / (2 * n)
+    margin = Z * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
+    scale = 1 + Z * Z / n
     low, high = (centre - margin) / scale, (centre + margin) / scale
     return Interval(share, max(0.0, min(share, low)), min(1.0, max(share, high)))
 
@@ -331,15 +322,21 @@ def _grouped(columns: ArrayLike, groups: Sequence[Hashable] | None) -> Reals:
         return numbers
     if len(groups) != len(numbers):
         raise ValueError(f"{len(numbers)} values and {len(groups)} groups: name a group for each value")
-    known: dict[Hashable, int] = {}
-    group_ids = np.array([known.setdefault(group, len(known)) for group in groups], dtype=np.int64)
-    sums: Reals = np.zeros((len(known), *numbers.shape[1:]))
-    np.add.at(sums, group_ids, numbers)
+    count, ids = _numbered(groups)
+    sums: Reals = np.zeros((count, *numbers.shape[1:]))
+    np.add.at(sums, ids, numbers)
     return sums
 
 
+def _numbered(groups: Iterable[Hashable]) -> tuple[int, NDArray[np.int64]]:
+    """How many different groups there are, and the number of each, in the order of their first."""
+    known: dict[Hashable, int] = {}
+    ids = [known.setdefault(group, len(known)) for group in groups]
+    return len(known), np.array(ids, dtype=np.int64)
+
+
 def _chunks(total: int) -> list[int]:
-    return [min(RESAMPLED_AT_ONCE, total - begun) for begun in range(0, total, RESAMPLED_AT_ONCE)]
+    return [min(AT_ONCE, total - begun) for begun in range(0, total, AT_ONCE)]
 
 
 # A figure with its interval, or the reason why there is none: what every statistic of people's answers gives.

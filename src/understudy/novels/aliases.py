@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from understudy.novels.lexicon import Lexicon, given_names
 from understudy.novels.names import NameForm, NameUsage, NameUsages, sorted_pair
 
-__all__ = ["Namesakes", "bare_title", "core", "gender_of", "join_names"]
+__all__ = ["Namesakes", "bare_title", "core", "gender_of", "join_names", "majority"]
 
 MOST_NAMESAKES = 50  # people of one name who are asked whether another form of it is theirs
 HARDLY = 0.1  # of the mentions of the one of a surname who is mentioned most
@@ -227,9 +227,9 @@ def gender_of(forms: Collection[NameForm], usage: NameUsages, lexicon: Lexicon, 
         likelier = ""
     is_mens = any(form.title.removesuffix(".") in lexicon.mens_titles for form in forms)
     votes = (
-        _majority(titles),
+        majority(titles),
         likelier if total >= MANY and share >= CLEAR else "",
-        _majority(names),
+        majority(names),
         likelier if total >= SOME and share >= CLEAR else "",
         "m" if is_mens else "",
         likelier if total >= least and share >= LIKELY else "",
@@ -237,10 +237,9 @@ def gender_of(forms: Collection[NameForm], usage: NameUsages, lexicon: Lexicon, 
     return next(filter(None, votes), "")
 
 
-def _majority(votes: Counter[str]) -> str:
-    if votes["m"] == votes["f"]:
-        return ""
-    return "m" if votes["m"] > votes["f"] else "f"
+def majority(votes: Counter[str]) -> str:
+    """The gender that has more votes, if either has."""
+    return "" if votes["m"] == votes["f"] else "m" if votes["m"] > votes["f"] else "f"
 
 
 # Evidence for and against that a name is somebody's: gender, titles, names side by side, who is named by narration.

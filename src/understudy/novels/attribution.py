@@ -17,9 +17,9 @@ from understudy.errors import InputError
 from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_model
 from understudy.novels.context import Floats, NovelContext
 from understudy.novels.features import CandidatePairs, call_columns, candidate_pairs, gap_columns, static_columns
+from understudy.novels.mentions import NARRATION
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.novels.turns import EVENTS, GAP_KINDS, gap_kinds, turn_columns, turn_marginals
-from understudy.novels.vocabulary import NARRATION
 
 __all__ = [
     "MODEL",

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.novels.aliases import Namesakes, bare_title, core, gender_of, join_names
-from understudy.novels.lexicon import Lexicon, given_names, lexicon_of
+from understudy.novels.aliases import Namesakes, bare_title, core, gender_of, join_names, majority
+from understudy.novels.lexicon import WORD, Lexicon, given_names, lexicon_of
 from understudy.novels.names import (
     ACTS,
     AFTER_ARTICLE,
@@ -28,7 +28,7 @@ from understudy.novels.names import (
 )
 from understudy.novels.prose import NovelCharacter, Prose, Span
 
-__all__ = ["NARRATOR", "Epithet", "find_cast", "speaking_epithets"]
+__all__ = ["NARRATOR", "find_cast"]
 
 NARRATOR = "Narrator"
 UNSPACED = ("ja", "zh")
@@ -138,7 +138,7 @@ def _assign_epithets(
     return nameless, by_person
 
 
-# Whether a name is a person's, from how the text uses it (see `usage` for the scores).
+# Whether a name is a person's, from how the text uses it (see `names` for the scores).
 
 LEAST_MENTIONS_OF_A_PERSON = 2
 LEAST_SHOWN = 2  # signs of a person that somebody without a title must show; to speak counts twice
@@ -189,7 +189,6 @@ def is_person(person: Namesakes, lower: Mapping[str, int]) -> bool:
 # A story is told in the first person where narration, quotations left out, says 'I' more than once in 150 words. Its
 # narrator is whom others call by a name that the narration itself hardly ever has.
 
-WORD = re.compile(r"[^\W\d_]+")
 FIRST_PERSON = frozenset("I je Je j J ich Ich".split())
 RATE = 1 / 150  # of a narrator's words
 LEAST_CALLED = 3
@@ -364,7 +363,4 @@ def _noun_phrase(words: list[str], lexicon: Lexicon) -> str:
 
 
 def _gender(surface: str, pronouns: Counter[str], lexicon: Lexicon) -> str:
-    known = lexicon.role_genders.get(surface.split()[-1], "")
-    if known or pronouns["m"] == pronouns["f"]:
-        return known
-    return "m" if pronouns["m"] > pronouns["f"] else "f"
+    return lexicon.role_genders.get(surface.split()[-1], "") or majority(pronouns)

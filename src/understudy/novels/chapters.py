@@ -1,7 +1,7 @@
 """Headings of a text: volumes, books, parts, chapters, sections; told from sentences and from tables of contents.
 
 A heading is a word for a division with a number (`CHAPTER I`, `Book the First`, `第三章`), or, where a text has none
-of these in it, a number alone that goes on counting. Their levels and numbers are worked out in `numbering`.
+of these in it, a number alone that goes on counting. Their levels and numbers are worked out by `numbered`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.novels.paragraphs import Block
+from understudy.novels.prose import Block
+from understudy.text import roman_number
 
 __all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of", "numbered"]
 
@@ -27,7 +28,6 @@ ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth"
 ).split()
-ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 HAN = {digit: value for value, digit in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2}
 HAN_TENS = {"十": 10, "百": 100, "千": 1000}
 
@@ -52,8 +52,6 @@ _SPELT = "|".join(sorted(map(re.escape, WORDS), key=len, reverse=True)).replace(
 NUMERAL = rf"(?:\d{{1,4}}|[ivxlcdm]{{1,12}}|{_SPELT}|[{''.join(HAN)}{''.join(HAN_TENS)}]{{1,9}})"
 """For patterns that do not mind case."""
 
-ROMAN_FORM = re.compile(r"m{0,3}(?:cm|cd|d?c{0,4})(?:xc|xl|l?x{0,4})(?:ix|iv|v?i{0,4})")
-
 
 def number_of(numeral: str) -> int | None:
     """What a numeral means, or None where it is none."""
@@ -62,10 +60,8 @@ def number_of(numeral: str) -> int | None:
         return int(plain)
     if plain in WORDS:
         return WORDS[plain]
-    if plain and ROMAN_FORM.fullmatch(plain):
-        values = [ROMAN[letter] for letter in plain]
-        return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0]))
-    return _han(plain)
+    roman = roman_number(plain)
+    return _han(plain) if roman is None else roman
 
 
 def _han(numeral: str) -> int | None:

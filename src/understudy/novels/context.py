@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.novels.lexicon import FEMALE, MALE
-from understudy.novels.mentions import NOBODY, CastMentions, find_mentions, narrator_of
+from understudy.novels.mentions import NARRATION, NOBODY, CastMentions, ProseWords, find_mentions, narrator_of
 from understudy.novels.prose import NovelCharacter, Prose
 from understudy.novels.subjects import QuotationTags, SubjectKind, best_tag, decisive_tag
 from understudy.novels.tags import tags_of
-from understudy.novels.vocabulary import NARRATION, ProseWords
 
-__all__ = ["Floats", "NovelContext", "gender_codes"]
+__all__ = ["Floats", "NovelContext"]
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 Candidates are those of the cast who are named or speak near a quotation. Evidence about a pair (quotation, candidate)
 is computed as columns over all pairs of a novel. This is what the text shows; what is known of the speakers around is
-in `turn_features`.
+in `turns`.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from understudy.novels.lexicon import WORD
 from understudy.novels.prose import Quotation, Span
 
 __all__ = ["Convention", "Marked", "convention_of", "is_thought", "marked_parts", "speaker_changes", "spoken"]
@@ -311,7 +312,6 @@ THOUGHT = re.compile(
     r"(?:thought|mused|reflected)\b(?! (?:aloud|out loud))"
 )
 UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff、，]")
-WORD = re.compile(r"[^\W\d_]+")
 LAST_WORD = re.compile(r"([^\W\d_]+)\W*$")
 TITLE_WORDS = 7
 LONG_NARRATION = 20  # words between two parts of speech after which they are two

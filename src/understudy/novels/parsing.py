@@ -9,8 +9,22 @@ from collections.abc import Iterator, Sequence
 from understudy.novels.chapters import NumberedHeading, contents_of, divisions_of, numbered
 from understudy.novels.lexicon import lexicon_of
 from understudy.novels.marks import Convention, Marked, convention_of, marked_parts, speaker_changes, spoken
-from understudy.novels.paragraphs import Block, Row, is_scene_break, paragraphs_of, rows_of, without_frame
-from understudy.novels.prose import Chapter, Paragraph, Paratext, Prose, Quotation, Span
+from understudy.novels.prose import (
+    Block,
+    Chapter,
+    Paragraph,
+    Paratext,
+    Prose,
+    Quotation,
+    Row,
+    Span,
+    is_scene_break,
+    paragraphs_of,
+    rows_of,
+    span_of,
+    trimmed,
+    without_frame,
+)
 from understudy.text import guess_language
 
 __all__ = ["parse_prose"]
@@ -51,10 +65,6 @@ def parse_prose(
     )
 
 
-def _span(block: Block) -> Span:
-    return Span(block[0].start, block[-1].end)
-
-
 def _arranged(
     text: str, blocks: Sequence[Block], divisions: Sequence[NumberedHeading], contents: set[int]
 ) -> tuple[tuple[str, ...], list[Chapter], list[Paragraph], list[tuple[Span, bool]]]:
@@ -62,7 +72,7 @@ def _arranged(
     levels, numbers = numbered(divisions)
     heads = {division.block: (division, number) for division, number in zip(divisions, numbers)}
     first = divisions[0].block if divisions else 0
-    front = [(_span(blocks[index]), index in contents) for index in range(first)]
+    front = [(span_of(blocks[index]), index in contents) for index in range(first)]
     told = sum(
         len(text[span.start : span.end].split()) for span, listed in front if not listed and not _is_verse(text, span)
     )
@@ -81,16 +91,14 @@ def _arranged(
         if index in heads:
             division, number = heads[index]
             title_ends = index + division.title_blocks
-            span = Span(
-                block[0].start, _span(blocks[title_ends]).end if division.title_blocks else block[division.rows - 1].end
-            )
-            chapters.append(Chapter(span, number, division.title))
+            last = blocks[title_ends][-1] if division.title_blocks else block[division.rows - 1]
+            chapters.append(Chapter(Span(block[0].start, last.end), number, division.title))
             rows = block[division.rows :]
             if not rows:
                 continue
         if levels and (not chapters or len(chapters[-1].numbers) < len(levels)):
             chapters.append(_implied(rows[0].start, chapters, levels, numbers))
-        paragraphs.append(Paragraph(_span(rows), rows[0].line, len(chapters) - 1))
+        paragraphs.append(Paragraph(span_of(rows), rows[0].line, len(chapters) - 1))
     return levels, chapters, paragraphs, front
 
 
@@ -145,7 +153,7 @@ def _quotations(
             yield Quotation(tuple(parts), begun)
             parts = []
         for part in spoken(text, paragraph.span, marked, verbs):
-            span = _trimmed(text, part.span)
+            span = trimmed(text, part.span)
             if span.start == span.end:
                 continue
             if (
@@ -168,15 +176,6 @@ def _quotations(
 
 def _reopens(text: str, paragraph: Paragraph, marked: Sequence[Marked]) -> bool:
     return not text[paragraph.span.start : marked[0].span.start - 1].strip(" _*")
-
-
-def _trimmed(text: str, span: Span) -> Span:
-    start, end = span
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
-    return Span(start, end)
 
 
 # Headings that are known beforehand, as an EPUB or a Word document marks them: each is a division.

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from understudy.novels.lexicon import FEMALE, MALE
-from understudy.novels.mentions import NOBODY, CastMentions
-from understudy.novels.vocabulary import (
+from understudy.novels.lexicon import (
     ADVERBS,
     CLAUSE_LINKS,
     DETERMINERS,
+    FEMALE,
+    MALE,
     NOT_NOUNS,
     NOUN_GENDERS,
     PERSON_NOUNS,
@@ -24,8 +24,8 @@ from understudy.novels.vocabulary import (
     SPEECH_NOUNS,
     SPEECH_VERBS,
     SUBORDINATORS,
-    ProseWords,
 )
+from understudy.novels.mentions import NOBODY, CastMentions, ProseWords
 
 __all__ = ["NO_TAG", "QuotationTags", "SubjectFinder", "SubjectKind", "Tag", "best_tag", "decisive_tag", "is_adverb"]
 

@@ -6,18 +6,10 @@ the subject of the sentence next to it is a beat ('Emma smiled. "Yes."'), which 
 
 from __future__ import annotations
 
-from understudy.novels.mentions import CastMentions
+from understudy.novels.lexicon import OPENING_VERBS, SPEECH_INFINITIVES, SPEECH_NOUNS, SPEECH_VERBS, SURE_VERBS
+from understudy.novels.mentions import NARRATION, CastMentions, ProseWords
 from understudy.novels.prose import Quotation
 from understudy.novels.subjects import NO_TAG, QuotationTags, SubjectFinder, SubjectKind, Tag, is_adverb
-from understudy.novels.vocabulary import (
-    NARRATION,
-    OPENING_VERBS,
-    SPEECH_INFINITIVES,
-    SPEECH_NOUNS,
-    SPEECH_VERBS,
-    SURE_VERBS,
-    ProseWords,
-)
 
 __all__ = ["tags_of"]
 

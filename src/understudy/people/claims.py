@@ -7,24 +7,151 @@ hint. In a script, where thousands of lines are spoken in passing, only what is 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
 
-from understudy.people.clauses import Clause, clauses_of, filled, pattern, table
+import numpy as np
+
+from understudy.errors import InputError
+from understudy.language.encoding import Floats
+from understudy.language.lexical.logistic import sigmoid
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import read_card
 from understudy.people.own_words import (
+    DOUBTS,
     FIRST_PERSON,
+    FORMS,
     PASSING_KIND,
-    Statement,
+    Clause,
+    OwnStatement,
+    clauses_of,
+    entries,
+    filled,
+    kinds,
     may_be_own,
     own_statements,
+    pattern,
     shaped,
     statement,
+    table,
 )
-from understudy.people.plausibility import content_words
+from understudy.text import stop_words
 
-__all__ = ["TOLD", "Claim", "SceneSpeech", "answers_to", "claims_of", "of_named", "of_you"]
+__all__ = [
+    "NAME",
+    "TOLD",
+    "TYPICAL_LIKENESS",
+    "Claim",
+    "SceneSpeech",
+    "StatementModel",
+    "claims_of",
+    "content_words",
+    "feature_names",
+    "features",
+    "shipped_model",
+]
+
+
+# How probable it is that a sentence belongs into its speaker's profile.
+#
+#     P(in profile) = sigmoid(w . x + u . v + b)
+#
+# x says how the sentence was said (its kind, form and doubts, `own_words`; its length; whether its words were brought
+# up by the other; whether the speaker comes back to it) and v is the sentence's vector (the shipped encoder's, role
+# 'own'). The weights were fitted on PersonaChat's training dialogues, where everybody's profile is known (see the
+# model's card).
+
+
+NAME = "statements"
+WORD = re.compile(r"[a-z0-9]+")
+STEM = 5  # letters by which words are compared
+COMMON = frozenset({"like", "love", "really", "favorite", "also", "enjoy", "hate"})
+SHORT, LONG = 3, 10  # words
+TYPICAL_LIKENESS = 0.4  # the mean over PersonaChat's training dialogues
+
+
+def content_words(text: str) -> frozenset[str]:
+    stopped = stop_words("en")
+    return frozenset(
+        word[:STEM]
+        for word in WORD.findall(text.lower())
+        if len(word) > 2 and word not in stopped and word not in COMMON
+    )
+
+
+def feature_names() -> tuple[str, ...]:
+    return (
+        *(f"kind {kind}" for kind in kinds()), *(f"form {form}" for form in FORMS),
+        *(f"doubt {doubt}" for doubt in DOUBTS),
+        "log words", "short", "long", "negated", "number", "my", "my first", "no content",
+        "echo", "is echo", "echo of talk", "likeness", "support", "supports", "answer",
+    )  # fmt: skip
+
+
+def features(claim: Claim, likeness: float = TYPICAL_LIKENESS, support: float = 0.0, supports: int = 0) -> list[float]:
+    """`likeness` is the largest cosine with a clause of the speech before it; TYPICAL_LIKENESS where that is not known.
+
+    `support` is the largest cosine with what the speaker states in other lines of the scene, `supports` how many of
+    these are like it.
+    """
+    said = claim.said
+    words = said.sentence.lower().split()
+    return [
+        *(float(said.kind == kind) for kind in kinds()),
+        *(float(said.form == form) for form in FORMS),
+        *(float(doubt in said.doubts) for doubt in DOUBTS),
+        math.log(max(len(words), 1)),
+        float(len(words) <= SHORT),
+        float(len(words) >= LONG),
+        float("not" in words or "never" in words),
+        float(any(map(str.isdigit, words))),
+        float("my" in words),
+        float(words[0] == "my"),
+        float(not content_words(said.sentence)),
+        claim.echo, float(claim.echo > 0), claim.echo_of_talk, likeness,
+        support, float(min(supports, 3)), float(claim.is_answer),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StatementModel:
+    """Weights of the features, of the vector, and the intercept."""
+
+    weights: Reals
+    vector: Reals
+    intercept: float
+
+    @classmethod
+    def load(cls, folder: Path) -> StatementModel:
+        card = read_card(folder, NAME)
+        names = feature_names()
+        try:
+            weights = np.array([card["weights"][name] for name in names], np.float64)
+            vector, intercept = np.array(card["vector"], np.float64), float(card["intercept"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the card lacks weights of this version ({error}): train the model again", folder
+            ) from error
+        if vector.ndim != 1 or not np.isfinite([*weights, *vector, intercept]).all():
+            raise InputError("the card's weights are not finite numbers: train the model again", folder)
+        return cls(weights, vector, intercept)
+
+    def probabilities(self, rows: Sequence[Sequence[float]], vectors: Floats) -> Reals:
+        if not len(rows):
+            return np.zeros(0)
+        return sigmoid(np.array(rows, np.float64) @ self.weights + vectors @ self.vector + self.intercept)
+
+
+@cache
+def shipped_model() -> StatementModel:
+    with as_file(files("understudy") / "models" / NAME) as folder:
+        return StatementModel.load(folder)
+
 
 SECOND_PERSON = pattern("second person")
 THIRD_PERSON = pattern("third person", any_case=False)
@@ -49,16 +176,19 @@ class Claim:
     """A statement of somebody, and what led to it."""
 
     who: str
-    said: Statement
+    said: OwnStatement
     number: int
     echo: float
+    """The share of its words that the speech before it had."""
     echo_of_talk: float
+    """The share that anything said by others in the scene so far had."""
     is_answer: bool
+    """It comes right after a question."""
     before: tuple[str, ...] = ()
     """In a chat, the clauses of the speech that it comes after."""
 
 
-class _Talk:
+class _CutSpeeches:
     """The speeches of a scene, cut into clauses and words where somebody asks for them."""
 
     def __init__(self, speeches: Sequence[SceneSpeech]) -> None:
@@ -85,7 +215,7 @@ class _Talk:
 
 def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_chat: bool) -> Iterator[Claim]:
     """All claims of a scene, in order; `people` has whose name each is."""
-    talk = _Talk(speeches)
+    talk = _CutSpeeches(speeches)
     pretending = set[str]()
     for index, (speech, text) in enumerate(zip(talk.speeches, talk.texts)):
         speaker = speech.speaker or ""
@@ -99,14 +229,14 @@ def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_cha
                 yield Claim(who, said, speech.number, echo, echo_of_talk, is_answer, tuple(filter(None, before)))
 
 
-def _of_chat(talk: _Talk, index: int) -> Iterator[tuple[str, Statement]]:
+def _of_chat(talk: _CutSpeeches, index: int) -> Iterator[tuple[str, OwnStatement]]:
     speaker, clauses = talk.speeches[index].speaker or "", talk.clauses(index)
     if asked := talk.question_before(index):
         yield from ((speaker, said) for said in answers_to(asked, clauses))
     yield from ((speaker, said) for said in own_statements(clauses))
 
 
-def _of_script(talk: _Talk, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+def _of_script(talk: _CutSpeeches, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, OwnStatement]]:
     """Statements of a speech that may be plain; what cannot hold one is not even cut into clauses."""
     speaker, text = talk.speeches[index].speaker or "", talk.texts[index]
     asked = talk.question_before(index) if index and may_be_question(talk.texts[index - 1]) else ""
@@ -127,7 +257,7 @@ def _is_hearsay(text: str) -> bool:
     return SECOND_PERSON.search(text) is not None or THIRD_PERSON.search(text) is not None
 
 
-def _is_plain(said: Statement) -> bool:
+def _is_plain(said: OwnStatement) -> bool:
     if said.doubts or said.kind in IN_PASSING or said.form not in PLAIN_FORMS:
         return False
     return len(said.sentence.split()) <= LONGEST_PLAIN and _remark().match(said.sentence) is None
@@ -208,21 +338,6 @@ JOINS: dict[str, Join] = {
 }
 
 
-@cache
-def _questions() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    return tuple(
-        (re.compile(entry["asked"], re.IGNORECASE), entry["join"], entry.get("number", ""))
-        for entry in table()["question"]
-    )
-
-
-@cache
-def _yes_or_no_questions() -> tuple[tuple[re.Pattern[str], str, str], ...]:
-    return tuple(
-        (re.compile(entry["asked"], re.IGNORECASE), entry["yes"], entry["no"]) for entry in table()["yes_or_no"]
-    )
-
-
 def may_be_question(text: str) -> bool:
     """A cheap test that a speech with a question of a known kind passes: all of them ask about 'you'."""
     return "you" in text or "You" in text
@@ -230,17 +345,17 @@ def may_be_question(text: str) -> bool:
 
 def is_known_question(question: str) -> bool:
     """Is it of a kind that an answer can be joined with?"""
-    return any(asked.search(question) for asked, _, _ in (*_questions(), *_yes_or_no_questions()))
+    return any(asked.search(question) for kind in ("question", "yes_or_no") for asked, _ in entries(kind, "asked"))
 
 
 def _joined(question: str, answer: str) -> str:
     """The sentence that a short answer and its question make; blank where the question is of another kind."""
-    for asked, join, with_number in _questions():
+    for asked, entry in entries("question", "asked"):
         if match := asked.search(question):
-            if join in JOINS:
-                return JOINS[join](answer)
+            if entry["join"] in JOINS:
+                return JOINS[entry["join"]](answer)
             topic = next(filter(None, match.groups()), "")
-            template = with_number if with_number and NUMBER.fullmatch(answer) else join
+            template = entry["number"] if "number" in entry and NUMBER.fullmatch(answer) else entry["join"]
             return DOUBLED.sub("from ", template.format(topic.removeprefix("any "), answer=answer))
     return ""
 
@@ -253,7 +368,7 @@ def as_own(text: str) -> str:
     return re.sub(r"\b(?:your|yours|yourself)\b", lambda match: OWN[match[0].lower()], text, flags=re.IGNORECASE)
 
 
-def answers_to(question: str, answer: Sequence[Clause]) -> Iterator[Statement]:
+def answers_to(question: str, answer: Sequence[Clause]) -> Iterator[OwnStatement]:
     """What the first words of an answer say, given the question as a clause."""
     said = next((clause for clause in answer if clause.text or clause.opening), None)
     if said is None or said.is_question or said.is_broken:
@@ -281,12 +396,10 @@ def _yes_or_no(question: str, said: Clause) -> str:
     is_yes, is_no = YES.match(words) is not None, NO.match(words) is not None
     if not (is_yes or is_no) or NOT_ABOUT_ONESELF.search(question[7:]):
         return ""
-    for asked_by, yes, no in _yes_or_no_questions():
-        if match := asked_by.search(question):
-            template, asked = (no if is_no else yes), match[1].strip()
-            if is_yes and "favorite" in asked:
-                return ""
-            return template.format(asked)
+    for asked, entry in entries("yes_or_no", "asked"):
+        if match := asked.search(question):
+            topic = match[1].strip()
+            return "" if is_yes and "favorite" in topic else entry["no" if is_no else "yes"].format(topic)
     return ""
 
 
@@ -308,7 +421,7 @@ FIRST_FORMS = {"is": "am", "has": "have", "does": "do", "was": "was", "teaches":
 PRONOUNS = {"himself": "myself", "herself": "myself", "his": "my", "her": "my"}
 
 
-def of_you(clause: Clause) -> Iterator[Statement]:
+def of_you(clause: Clause) -> Iterator[OwnStatement]:
     """What a clause says of whom it is said to."""
     if clause.is_question or clause.is_broken:
         return
@@ -317,7 +430,7 @@ def of_you(clause: Clause) -> Iterator[Statement]:
         yield from _turned(f"I {verb} {match[2]}")
 
 
-def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, Statement]]:
+def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, OwnStatement]]:
     """(who, what) of a clause that begins with somebody's name; `people` has whose name each is."""
     if clause.is_question or clause.is_broken:
         return
@@ -333,7 +446,7 @@ def _first_form(verb: str) -> str:
     return verb.removesuffix("s")
 
 
-def _turned(sentence: str) -> Iterator[Statement]:
+def _turned(sentence: str) -> Iterator[OwnStatement]:
     shape = shaped(sentence)
     if shape and LASTING.match(shape) and not OF_PERSON.search(shape[2:]):
         yield statement(shape, TOLD)

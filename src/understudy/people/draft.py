@@ -8,36 +8,55 @@ left pending until somebody's persona is asked for (decision 16).
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.people.found_file import carry_decisions, entries_of, merge_finders, write_found
 from understudy.progress import Progress, ignore_progress
 from understudy.registry import Imported
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import ACCEPTED, CHANGED, FoundEntry, FoundFile, read_found
-from understudy.story.storyfile.overlay import GIVES_WAY, PlacedEntry, place_entries
+from understudy.story.storyfile.found import (
+    ACCEPTED,
+    BOUND,
+    CHANGED,
+    GIVES_WAY,
+    NEVER_FOUND,
+    REJECTED,
+    UNDECIDED,
+    FoundDecision,
+    FoundEntry,
+    FoundFile,
+    PlacedEntry,
+    place_entries,
+    quote_of,
+    read_found,
+)
 from understudy.story.storyfile.toml_tables import load_toml, replace_text, toml_value
-from understudy.story.types import Fact, Relation
+from understudy.story.types import Fact, Finding, Relation, Schema
 from understudy.story.user_folders import cache_folder
+from understudy.text import did_you_mean
 
 __all__ = [
     "FINDERS",
     "Finder",
     "StoryDraft",
+    "accept",
     "apply_to_cast",
-    "checkpoint_folder",
+    "change",
     "claim_lines",
     "draft",
+    "entry_of",
     "find_people",
     "is_large",
     "leave_pending",
     "read_draft",
+    "reject",
     "story_fingerprint",
+    "undecided_of_kind",
 ]
 
 Finder = Callable[[Story, Progress], Iterable[Fact | Relation]]
@@ -90,7 +109,7 @@ def draft(
         left_out += missing
     found += [entry for entry in old.entries if entry.finder not in names]
     file = carry_decisions(old, path, merge_finders(found))
-    write_found(file)
+    file.write()
     shutil.rmtree(folder, ignore_errors=True)
     return StoryDraft(file, tuple(place_entries(story, file)), left_out)
 
@@ -108,7 +127,7 @@ def is_large(story: Story) -> bool:
 def leave_pending(story: Story) -> None:
     """Note that the story's people are still to be looked for; what was found and decided before stays."""
     path = _found_file(story)
-    write_found(replace(read_found(path, story.levels, story.schema), is_pending=True))
+    replace(read_found(path, story.levels, story.schema), is_pending=True).write()
 
 
 def read_draft(story: Story) -> StoryDraft:
@@ -129,7 +148,7 @@ def _finished(
     claims = list(find(story, progress))
     entries = entries_of(story, name, claims)
     file = carry_decisions(None, checkpoint, entries)
-    write_found(file)
+    file.write()
     return file.entries, len(claims) - len(entries)
 
 
@@ -155,6 +174,144 @@ def story_fingerprint(story: Story) -> str:
     return digest.hexdigest()[:24]
 
 
+# Claims as entries of found.toml, which take over the decisions of an older one.
+#
+# A decision belongs to what an entry says and to the text it was said in, never to a position: an entry of a new draft
+# takes over the decision of an older one that makes the same claim and shares one of its source texts.
+
+ID_LENGTH = 8
+
+
+def entries_of(story: Story, finder: str, claims: Iterable[Fact | Relation]) -> list[FoundEntry]:
+    """Claims of a finder as entries, each with the text of its lines.
+
+    A claim is left out whose lines are not in the story, that would hold before the first of them was said, or that
+    is for an author alone to make.
+    """
+    entries = []
+    for claim in claims:
+        sources = sorted(set(claim.found.sources)) if claim.found is not None else []
+        lines = [line for source in sources if (line := story.line(source)) is not None]
+        kind = claim.attribute if isinstance(claim, Fact) else claim.kind
+        if claim.found is None or not lines or claim.since <= lines[0].moment or kind in NEVER_FOUND:
+            continue
+        finding = Finding(round(claim.found.confidence, 3), tuple(line.moment for line in lines))
+        quotes = tuple(map(quote_of, lines))
+        entries.append(FoundEntry(_id(claim, quotes), replace(claim, found=finding), quotes, finder))
+    return entries
+
+
+def _id(claim: Fact | Relation, quotes: Sequence[str]) -> str:
+    text = json.dumps([*_content(claim), quotes[0]], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
+
+
+def _content(claim: Fact | Relation) -> tuple[str, ...]:
+    """What a claim says, whenever and wherever it was said."""
+    if isinstance(claim, Fact):
+        return ("fact", claim.who, claim.attribute, *claim.values)
+    return ("relation", claim.of, claim.to, claim.kind, "" if claim.level is None else str(claim.level))
+
+
+def merge_finders(entries: Iterable[FoundEntry]) -> list[FoundEntry]:
+    """What several finders claim as one entry with the lines of all; levels change, so each of theirs is its own."""
+    merged: list[FoundEntry] = []
+    places: dict[tuple[str, ...], int] = {}
+    for entry in entries:
+        key = _content(entry.claim)
+        place = places.get(key)
+        is_level = isinstance(entry.claim, Relation) and entry.claim.level is not None
+        if place is None or is_level or merged[place].finder == entry.finder:
+            places.setdefault(key, len(merged))
+            merged.append(entry)
+        else:
+            merged[place] = _united(merged[place], entry)
+    return merged
+
+
+def _united(first: FoundEntry, second: FoundEntry) -> FoundEntry:
+    """One entry of two that say the same; the earlier line dates it, the surer finder says how sure it is."""
+    quotes = dict(zip(second.finding.sources, second.quotes)) | dict(zip(first.finding.sources, first.quotes))
+    sources = tuple(sorted(quotes))
+    finding = Finding(max(first.finding.confidence, second.finding.confidence), sources)
+    claim = replace(first.claim, since=min(first.claim.since, second.claim.since), found=finding)
+    return replace(first, claim=claim, quotes=tuple(quotes[source] for source in sources))
+
+
+def carry_decisions(old: FoundFile | None, path: Path, entries: Iterable[FoundEntry]) -> FoundFile:
+    """A file of new entries that have the decisions of the old ones.
+
+    What somebody decided about stays even if it is not found again.
+    """
+    old = old or FoundFile(path, BOUND)
+    decided: dict[tuple[str, ...], list[FoundEntry]] = {}
+    for entry in old.entries:
+        if entry.decision.verdict != UNDECIDED:
+            decided.setdefault(_content(entry.claim), []).append(entry)
+    taken, carried, ids = set[str](), list[FoundEntry](), dict[str, int]()
+    for entry in entries:
+        for earlier in decided.get(_content(entry.claim), ()):
+            if earlier.id not in taken and set(earlier.quotes) & set(entry.quotes):
+                taken.add(earlier.id)
+                entry = replace(entry, decision=earlier.decision)
+                break
+        carried.append(entry)
+    carried += [entry for same in decided.values() for entry in same if entry.id not in taken]
+    unique = []
+    for entry in carried:
+        ids[entry.id] = ids.get(entry.id, 0) + 1
+        unique.append(entry if ids[entry.id] == 1 else replace(entry, id=f"{entry.id}-{ids[entry.id]}"))
+    return FoundFile(path, old.bound, undo=old.undo).with_entries(unique)
+
+
+# What an author decides about entries: take, reject, change.
+
+
+def accept(file: FoundFile, ids: Collection[str]) -> FoundFile:
+    return _decided(file, ids, FoundDecision(ACCEPTED))
+
+
+def reject(file: FoundFile, ids: Collection[str]) -> FoundFile:
+    return _decided(file, ids, FoundDecision(REJECTED))
+
+
+def change(file: FoundFile, entry_id: str, value: str, schema: Schema) -> FoundFile:
+    """Put a value, a kind of tie or a level in the place of what was found."""
+    claim, value = entry_of(file, entry_id).claim, value.strip()
+    if not value:
+        raise InputError("an empty value says nothing: reject the entry instead")
+    if not isinstance(claim, Fact) and claim.level is not None:
+        low, high = schema.bounds(claim.kind) or (0, 0)
+        if value.lstrip("+-") not in map(str, range(max(abs(low), high) + 1)) or not low <= int(value) <= high:
+            raise InputError(f"'{value}' is no level of {claim.kind}: give a whole number from {low} to {high}")
+        value = str(int(value))
+    elif not isinstance(claim, Fact):
+        kinds = [kind for kind in schema.kinds if kind not in NEVER_FOUND]
+        if value not in kinds:
+            raise InputError(f"'{value}' is no kind of tie{did_you_mean(value, kinds)}: use one of {', '.join(kinds)}")
+    return _decided(file, [entry_id], FoundDecision(CHANGED, (value,)))
+
+
+def entry_of(file: FoundFile, entry_id: str) -> FoundEntry:
+    if (entry := file.entry(entry_id)) is None:
+        meant = did_you_mean(entry_id, (entry.id for entry in file.entries))
+        raise InputError(f"has no entry '{entry_id}'{meant}: `understudy draft review` lists them", file.path)
+    return entry
+
+
+def undecided_of_kind(file: FoundFile, kind: str) -> list[str]:
+    """The ids of entries of an attribute or kind of tie that nobody has decided about."""
+    if kind not in (kinds := {entry.kind for entry in file.entries}):
+        raise InputError(f"nothing of the kind '{kind}' was found: there is {', '.join(sorted(kinds)) or 'nothing'}")
+    return [entry.id for entry in file.entries if entry.kind == kind and not entry.decision.verdict]
+
+
+def _decided(file: FoundFile, ids: Collection[str], decision: FoundDecision) -> FoundFile:
+    for entry_id in ids:
+        entry_of(file, entry_id)
+    return file.decided(ids, decision)
+
+
 # Writes what an author took into the cast.toml of a story folder: from then on it is annotated, not found.
 #
 # Entries are appended, so that everything that stands in the file stays as it is, comments too.
@@ -176,7 +333,7 @@ def apply_to_cast(story: Story, draft: StoryDraft, cast_file: Path) -> tuple[Fac
         return ()
     document, text = load_toml(cast_file) if cast_file.exists() else ({}, "")
     declared = {str(table.get("name")) for table in document.get("character", ()) if isinstance(table, dict)}
-    people = (name for claim in claims for name in _people(claim))
+    people = (name for claim in claims for name in claim.people)
     missing = dict.fromkeys(name for name in people if name not in declared)
     lines = [*_characters(missing), *(line for claim in claims for line in claim_lines(claim))]
     whole = text.rstrip("\n") + "\n" * bool(text) + "\n".join(lines) + "\n"
@@ -188,10 +345,6 @@ def apply_to_cast(story: Story, draft: StoryDraft, cast_file: Path) -> tuple[Fac
         ) from error
     replace_text(cast_file, whole)
     return claims
-
-
-def _people(claim: Fact | Relation) -> tuple[str, ...]:
-    return (claim.who,) if isinstance(claim, Fact) else (claim.of, claim.to)
 
 
 def _characters(names: Iterable[str]) -> Iterator[str]:

@@ -26,28 +26,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from understudy.language.lexical.tone import Tone, tone_of
-from understudy.people.addressees import AddresseeReader
+from understudy.people.addressees import AddresseeReader, LineCues
 from understudy.people.mentions import learned_surnames
-from understudy.people.names import TITLES, UNSPACED, CharacterNames
-from understudy.people.vocatives import LineCues
+from understudy.people.names import CharacterNames
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
 from understudy.story.types import Finding, Line, Relation, Scene
+from understudy.text import TITLES, UNSPACED_LANGUAGES
 
-__all__ = [
-    "AFFECTION",
-    "ENOUGH_LINES",
-    "FAMILIARITY",
-    "Acquaintance",
-    "DirectedLine",
-    "Feeling",
-    "Towards",
-    "affection",
-    "familiarity",
-    "feeling_courses",
-    "feelings",
-]
+__all__ = ["AFFECTION", "ENOUGH_LINES", "FAMILIARITY", "Acquaintance", "affection", "familiarity", "feelings"]
 
 AFFECTION, FAMILIARITY = "affection", "familiarity"
 MOST = 10
@@ -159,7 +147,7 @@ def affection(acquaintance: Acquaintance, of: str, to: str) -> tuple[float, floa
 
 ADDRESSED = 0.3  # the least probability with which what a line says counts for somebody
 HEARD = 0.1  # the least with which giving one's name does: it is often meant for all
-PEOPLE_TITLES = (TITLES - {"a", "and", "of", "old", "the"}) | frozenset(
+FORMAL_TITLES = TITLES | frozenset(
     "doctor professor inspector sergeant colonel major general madam madame father sister reverend king queen".split()
 )
 INTRODUCTION = re.compile(
@@ -207,12 +195,13 @@ class Acquaintance:
 
     def __init__(self, story: Story) -> None:
         self._language = story.language
-        people = [member.character for member in story.cast()]
-        names = CharacterNames({each.name: (each.name, *each.aliases) for each in people}, story.language)
+        names = CharacterNames.of_story(story)
         surnames = _surnames(names, story)
         self._names = names.extended({who: [word] for who, word in surnames})
         self._formal = {(who, word) for who, word in surnames} | set(_formal_forms(names.people))
-        self._with_two_forms = set(names.people) if story.language in UNSPACED else {who for who, _ in self._formal}
+        self._with_two_forms = (
+            set(names.people) if story.language in UNSPACED_LANGUAGES else {who for who, _ in self._formal}
+        )
         self._last_names = {who: who.split()[-1] for who in names.people if " " in who}
         self._reader = AddresseeReader(self._names, story.scenes())
         self.towards: defaultdict[tuple[str, str], Towards] = defaultdict(Towards)
@@ -261,12 +250,12 @@ class Acquaintance:
                     towards.informal += 1
 
     def _is_formal(self, who: str, text: str, start: int, end: int) -> bool:
-        if self._language in UNSPACED:
+        if self._language in UNSPACED_LANGUAGES:
             return False
         form = text[start:end]
         before = text[:start].split()[-1:] or [""]
         return (who, form) in self._formal or any(
-            word.rstrip(".").lower() in PEOPLE_TITLES for word in (before[0], form.split()[0])
+            word.rstrip(".").lower() in FORMAL_TITLES for word in (before[0], form.split()[0])
         )
 
     def _count_tone(self, line: Line, speaker: str, to: dict[str, float]) -> Iterator[DirectedLine]:
@@ -296,7 +285,7 @@ class Acquaintance:
 
 
 def _surnames(names: CharacterNames, story: Story) -> list[tuple[str, str]]:
-    if story.language in UNSPACED:
+    if story.language in UNSPACED_LANGUAGES:
         return []
     labels = {who.lower() for who in names.people}
     return list(learned_surnames(names, story.scenes(), labels))

@@ -26,7 +26,7 @@ from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relatio
 from understudy.story.user_folders import cache_folder
 from understudy.text import fold
 
-__all__ = ["LlmReader", "scene_parts"]
+__all__ = ["LlmReader"]
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=2000, seed=0)
 DEFAULT_CONFIDENCE, MAX_CONFIDENCE = 0.7, 0.85  # a model's word is never certain
@@ -117,7 +117,7 @@ def _names(story: Story) -> dict[str, str]:
     """Every name and alias of the cast that means one person, folded, with that person's name."""
     owners: dict[str, set[str]] = {}
     for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
+        for name in member.character.names:
             owners.setdefault(fold(name), set()).add(member.character.name)
     return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
 

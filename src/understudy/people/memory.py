@@ -19,7 +19,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
@@ -35,16 +35,7 @@ from understudy.story.types import Moment
 from understudy.story.user_folders import data_folder
 from understudy.text import fold
 
-__all__ = [
-    "MEMORY_FILE",
-    "ChatSource",
-    "PeopleMemory",
-    "RememberedChat",
-    "Telling",
-    "now",
-    "open_memory",
-    "remembered_person",
-]
+__all__ = ["MEMORY_FILE", "PeopleMemory", "RememberedChat", "Telling", "open_memory", "remembered_person"]
 
 MEMORY_FILE = "memory.sqlite"
 APPLICATION_ID = 0x55444D45  # 'UDME': tells a memory of people from other SQLite files
@@ -130,34 +121,30 @@ class PeopleMemory:
         with self._reading() as db:
             rows = [] if db is None else db.execute(f"SELECT {COLUMNS} FROM tellings ORDER BY began, number").fetchall()
         wanted = None if person is None else fold(person)
-        every = (Telling(*row) for row in rows)
-        return [one for one in every if wanted in (None, fold(one.person)) and chat in (None, one.chat)]
+        tellings = (Telling(*row) for row in rows)
+        return [item for item in tellings if wanted in (None, fold(item.person)) and chat in (None, item.chat)]
 
     def known(self, now: ChatSource) -> list[Telling]:
         """What a character knows of somebody from earlier chats, at its moment and in its chat."""
         return [
             telling
-            for telling in self.tellings(now.person)
-            if (telling.story, telling.character) == (now.story, now.character)
-            and fold(telling.speaker) == fold(now.speaker)
-            and telling.chat != now.chat
-            and telling.began < now.began
-            and Moment.parse(telling.moment) <= now.moment
+            for telling in self._told_to(now)
+            if telling.story == now.story and telling.chat != now.chat and telling.began < now.began
         ]
 
     def told_in(self, now: ChatSource) -> list[Telling]:
         """What a character was told by somebody in this very chat, up to its moment."""
-        return [
-            telling
-            for telling in self.tellings(now.person, now.chat)
-            if telling.character == now.character
-            and fold(telling.speaker) == fold(now.speaker)
-            and Moment.parse(telling.moment) <= now.moment
-        ]
+        return [telling for telling in self._told_to(now) if telling.chat == now.chat]
+
+    def _told_to(self, now: ChatSource) -> Iterator[Telling]:
+        for telling in self.tellings(now.person):
+            is_of_both = telling.character == now.character and fold(telling.speaker) == fold(now.speaker)
+            if is_of_both and Moment.parse(telling.moment) <= now.moment:
+                yield telling
 
     def tell(self, source: ChatSource, turn: int, texts: Sequence[str], said: str | None = None) -> list[Telling]:
         """Keep what was said in a turn; what the character knows already, or hears again in the chat, is not new."""
-        heard = {fold(one.text) for one in (*self.known(source), *self.told_in(source))}
+        heard = {fold(telling.text) for telling in (*self.known(source), *self.told_in(source))}
         new = [text for text in dict.fromkeys(map(_checked, texts)) if fold(text) not in heard]
         if not new:
             return []
@@ -193,7 +180,7 @@ class PeopleMemory:
 
     def take_back(self, chat: str, since: int = 0) -> None:
         """Forget what was told in a chat from a turn on, which was taken back itself."""
-        self._delete([one for one in self.tellings(chat=chat) if one.turn >= since])
+        self._delete([telling for telling in self.tellings(chat=chat) if telling.turn >= since])
 
     def bring_back(self, tellings: Sequence[Telling]) -> None:
         """Keep again what was taken back, as it was."""
@@ -227,8 +214,7 @@ class PeopleMemory:
         with suppress(FileNotFoundError):
             self.undo_path.unlink()
         if before:
-            columns = [field.name for field in fields(Telling)]
-            record = {"change": change, "before": [dict(zip(columns, astuple(telling))) for telling in before]}
+            record = {"change": change, "before": [asdict(telling) for telling in before]}
             with os.fdopen(
                 os.open(self.undo_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
             ) as file:

@@ -21,12 +21,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from understudy.people.names import TITLES, UNSPACED, CharacterNames
+from understudy.people.names import NOT_NAMES, CharacterNames
 from understudy.story.types import Scene
-from understudy.text import words
+from understudy.text import TITLES, UNSPACED_LANGUAGES, either, is_unspaced, words
 
 __all__ = [
-    "NameUse",
     "ReadLine",
     "ReadScene",
     "learned_surnames",
@@ -41,7 +40,6 @@ __all__ = [
 ASIDE = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|（([^（）]*)）")
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\.\.\.|…|[?!？！]|--|—")
 WORD = re.compile(r"[^\W\d_]+")
-UNSPACED_LETTERS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 MARKS = frozenset(',.!?;:-–—…"“”、。！？，「」')
 GREETINGS = frozenset(
     "hey hi hello oh so okay ok well yes yeah no thanks listen look please sorry and uh um but now god bye goodbye "
@@ -93,14 +91,14 @@ def _read(speaker: str | None, text: str, names: CharacterNames, language: str) 
 
 def words_of(text: str, language: str) -> tuple[str, ...]:
     """Words and telling marks, in small letters."""
-    if language in UNSPACED:
+    if language in UNSPACED_LANGUAGES:
         return tuple(words(text, language))
     return tuple(TOKEN.findall(text.lower().replace("’", "'")))
 
 
 def _mentions(said: str, names: CharacterNames, language: str) -> Iterator[NameUse]:
     """Names; in English every word with a capital, because a nickname is learned by who answers to it."""
-    if language in UNSPACED:
+    if language in UNSPACED_LANGUAGES:
         for match in names.calls(said):
             yield mention(said, match.start, match.end)
         return
@@ -122,9 +120,8 @@ def mention(said: str, start: int, end: int) -> NameUse:
 
 def named_in(text: str, meant: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
     """Who is named in a direction, in order: (who, the word before, the word after)."""
-    if UNSPACED_LETTERS.search(text):  # nothing tells where a word ends: the name itself has to
-        longest_first = "|".join(sorted(map(re.escape, meant), key=len, reverse=True))
-        return [(meant[match[0]], "", "") for match in re.finditer(longest_first, text)] if meant else []
+    if is_unspaced(text):  # nothing tells where a word ends: the name itself has to
+        return [(meant[match[0]], "", "") for match in re.finditer(either(meant), text)] if meant else []
     tokens = [match[0] for match in WORD.finditer(text)]
     lower = [token.lower() for token in tokens]
     return [
@@ -159,8 +156,6 @@ OWNER_SHARE = 0.2  # of a surname's uses: with fewer it is not taken for that pe
 NEXT_WORD = re.compile(r"([^\W\d_][\w'’-]*)([.]?\s+)(?=([^\W\d_]{2,}))")
 """A word, what stands after it, and the next word, which may begin the next match."""
 
-PEOPLE_TITLES = TITLES - {"a", "and", "of", "old", "the"}
-
 
 def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thresholds = SURE) -> dict[str, str]:
     """The words by which main characters are meant: their names, and nicknames learned by who answers to them."""
@@ -193,7 +188,7 @@ def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thre
 
 def with_learned_names(names: CharacterNames, scenes: Sequence[Scene], language: str = "en") -> CharacterNames:
     """The names, and what else main characters are called in these scenes."""
-    if language in UNSPACED:  # nothing shows where a name that is not listed begins
+    if language in UNSPACED_LANGUAGES:  # nothing shows where a name that is not listed begins
         return names
     read = [read_scene(scene, names, language) for scene in scenes]
     labels = {line.speaker.lower() for scene in scenes for line in scene.lines if line.speaker}
@@ -231,7 +226,7 @@ def learned_surnames(names: CharacterNames, scenes: Iterable[Scene], labels: set
     for text in _texts(scenes):
         for match in NEXT_WORD.finditer(text):
             before, gap, word = match[1], match[2], match[3]
-            title = before.lower() in PEOPLE_TITLES
+            title = before.lower() in TITLES
             if not word[0].isupper():
                 small[word] += 1
             if not word[0].isupper() or ("." in gap and not title):
@@ -244,7 +239,7 @@ def learned_surnames(names: CharacterNames, scenes: Iterable[Scene], labels: set
         uses = owners.total()
         lower = word.lower()
         needed = SURNAME_USES_OF_WORD if small[lower] > LOWER_CASE * inside[word] else SURNAME_USES
-        if uses < needed or lower in known or lower in labels or lower in TITLES:
+        if uses < needed or lower in known or lower in labels or lower in NOT_NAMES:
             continue
         if uses + after_title[word] >= SURNAME_SHARE * inside[word]:
             yield from ((who, word) for who, count in owners.items() if count >= OWNER_SHARE * uses)

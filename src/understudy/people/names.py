@@ -16,13 +16,12 @@ import numpy as np
 
 from understudy.story.storyfile import Story
 from understudy.story.types import Character
-from understudy.text import stop_words
+from understudy.text import TITLES, UNSPACED_LANGUAGES, either, stop_words
 
-__all__ = ["HIDDEN", "CharacterNames", "MarkedText", "NameIndex", "NameMatch", "derangement", "is_generic"]
+__all__ = ["CharacterNames", "MarkedText", "NameIndex", "derangement", "is_generic"]
 
 HIDDEN = "[name]"
-UNSPACED = frozenset({"ja", "zh"})
-TITLES = frozenset({"a", "and", "captain", "dr", "lady", "lord", "miss", "mr", "mrs", "ms", "of", "old", "sir", "the"})
+NOT_NAMES = TITLES | frozenset({"a", "and", "of", "old", "the"})
 SHORTEST = 2  # letters of a name
 WORD = re.compile(r"\w+")
 
@@ -52,13 +51,13 @@ class CharacterNames:
         # a name that is shouted is the same name
         self._written = {form.upper(): whose for form, whose in self._owner.items()} | self._owner
         self._pattern = _pattern_of(self._written, language)
-        self._by_first_word = {} if language in UNSPACED else _by_first_word(self._written)
+        self._by_first_word = {} if language in UNSPACED_LANGUAGES else _by_first_word(self._written)
 
     @classmethod
-    def of_story(cls, story: Story, people: Sequence[str]) -> CharacterNames:
-        """The names and aliases that a story's cast has."""
-        cast = [story.character(name) for name in people]
-        return cls({character.name: (character.name, *character.aliases) for character in cast}, story.language)
+    def of_story(cls, story: Story, people: Sequence[str] | None = None) -> CharacterNames:
+        """The names and aliases of some people of a story, or of its whole cast."""
+        cast = [member.character for member in story.cast()] if people is None else map(story.character, people)
+        return cls({character.name: character.names for character in cast}, story.language)
 
     def extended(self, more: Mapping[str, Sequence[str]]) -> CharacterNames:
         """The same people with further names."""
@@ -130,8 +129,8 @@ def derangement(people: Sequence[str], seed: int) -> dict[str, str]:
 def _all_forms(who: str, given_forms: Iterable[str], language: str) -> tuple[str, ...]:
     """Names, and the parts of names that stand for a person by themselves."""
     whole = dict.fromkeys(form.strip() for form in (who, *given_forms) if form.strip())
-    parts = (part for form in whole for part in re.split(r"[\s.]+", form) if language not in UNSPACED)
-    forms = dict.fromkeys((*whole, *(part for part in parts if part.lower() not in TITLES)))
+    parts = (part for form in whole for part in re.split(r"[\s.]+", form) if language not in UNSPACED_LANGUAGES)
+    forms = dict.fromkeys((*whole, *(part for part in parts if part.lower() not in NOT_NAMES)))
     return tuple(form for form in forms if len(form) >= SHORTEST and any(map(str.isalpha, form)))
 
 
@@ -145,11 +144,10 @@ def _by_first_word(forms: Iterable[str]) -> dict[str, list[tuple[str, int]]]:
 
 
 def _pattern_of(forms: Iterable[str], language: str) -> re.Pattern[str] | None:
-    longest_first = sorted(map(re.escape, forms), key=len, reverse=True)
-    if not longest_first:
+    pattern = either(forms)
+    if not pattern:
         return None
-    either = "|".join(longest_first)
-    return re.compile(either if language in UNSPACED else rf"(?<![\w])(?:{either})(?!\w)")
+    return re.compile(pattern if language in UNSPACED_LANGUAGES else rf"(?<!\w)(?:{pattern})(?!\w)")
 
 
 # Names in a text, put aside so that patterns can be written over what stands between them.
@@ -160,7 +158,7 @@ def _pattern_of(forms: Iterable[str], language: str) -> re.Pattern[str] | None:
 
 TOKEN = re.compile(r"(?<![\w'])[A-Z][\w-]*\.?(?:'(?!(?:s|m|ll|re|d|ve)\b)[A-Za-z]+)?")
 STARTS_SENTENCE = re.compile(r"(?:^|[.!?:;\"(\[\-…]|\.\.)\s*\"?$")
-PERSON_TITLES = frozenset("mr mrs ms miss dr doctor professor sir lady lord uncle aunt captain master".split())
+PERSON_TITLES = TITLES | frozenset("doctor professor uncle aunt master".split())
 PARTS_THAT_NAME_NOBODY = PERSON_TITLES | frozenset(
     "the a an and of old young little big fake past fat first second".split()
 )
@@ -175,7 +173,6 @@ GENERIC = frozenset(
 ALSO_WORDS = frozenset("will may can mark grant hope page tag chase rich art bill sue rob".split())
 """Names that begin sentences as other words do."""
 KIN_CAPITALS = frozenset("mom mommy mother mum ma mama dad daddy father papa pop grandma grandpa god i".split())
-UNSPACED_LANGUAGES = ("ja", "zh")
 LONGEST = 3  # words of a name
 
 
@@ -200,7 +197,7 @@ class NameIndex:
         whole: dict[str, set[str]] = {}
         parts: dict[str, set[str]] = {}
         for character in cast:
-            for name in (character.name, *character.aliases):
+            for name in character.names:
                 if is_generic(name) or "'s " in name.replace("’", "'"):
                     continue
                 words = _key(name).split()
@@ -210,9 +207,8 @@ class NameIndex:
                         parts.setdefault(word, set()).add(character.name)
         owners = parts | whole  # a name that stands on its own wins over a part of one
         self._owner = {name: next(iter(who)) for name, who in owners.items() if len(who) == 1 and len(name) > 1}
-        longest_first = sorted(map(re.escape, self._owner), key=len, reverse=True)
-        is_unspaced = language in UNSPACED_LANGUAGES and longest_first
-        self._unspaced = re.compile("|".join(longest_first)) if is_unspaced else None
+        is_unspaced = language in UNSPACED_LANGUAGES and self._owner
+        self._unspaced = re.compile(either(self._owner)) if is_unspaced else None
 
     def owner(self, name: str) -> str | None:
         return self._owner.get(_key(name))

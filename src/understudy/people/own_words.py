@@ -1,4 +1,4 @@
-"""What a clause says of whoever speaks, as a short sentence in the first person, with its kind.
+"""What is said, cut into clauses, and what a clause says of whoever speaks: short sentences, each with its kind.
 
     'I think I'm just a small town girl because ...'   ->  I am a small town girl
     'hunting is one of my favorite hobbies'            ->  I like hunting
@@ -6,40 +6,224 @@
 
 Not stated, and left out: what is hypothetical ('if', 'would', 'I wish'), to come ('will', 'going to'), only so for the
 moment ('I am tired'), or about something that the sentence does not name ('I love it', 'I work there').
+
+The words and patterns are in `statements.toml`, one table for all modules that read it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
 
 from understudy.agents.prompting import introductions
-from understudy.agents.prompting.introductions import OPENING, STATEMENTS
-from understudy.people.clauses import Clause, either, filled, pattern, table
+from understudy.agents.prompting.introductions import OPENING as GREETED
+from understudy.agents.prompting.introductions import STATEMENTS
+from understudy.text import either
 
 __all__ = [
     "DOUBTS",
     "FIRST_PERSON",
     "FORMS",
     "PASSING_KIND",
-    "Statement",
-    "kind_of",
+    "Clause",
+    "OwnStatement",
+    "clauses_of",
+    "entries",
+    "filled",
     "kinds",
     "may_be_own",
     "own_statements",
+    "pattern",
     "profile_sentences",
     "shaped",
     "statement",
+    "table",
 ]
+
+
+@cache
+def table() -> dict[str, Any]:
+    text = files("understudy.people").joinpath("statements.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def any_of(name: str) -> str:
+    """A pattern of any of the words, or phrases between commas, of one list."""
+    listed: str = table()["words"][name]
+    parts = listed.split(",") if "," in listed else listed.split()
+    return either(filter(None, map(str.strip, parts)))
+
+
+def filled(pattern: str) -> str:
+    """A pattern with lists of words in the place of %their names%."""
+    return re.sub(r"%([\w ]+)%", lambda match: any_of(match[1]), pattern)
+
+
+def pattern(name: str, any_case: bool = True) -> re.Pattern[str]:
+    """One of the patterns by its name."""
+    return re.compile(filled(table()["pattern"][name]), re.IGNORECASE if any_case else 0)
+
+
+@cache
+def entries(kind: str, key: str = "pattern") -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
+    """The entries of a kind, such as `[[slot]]`, each with its pattern."""
+    return tuple((re.compile(filled(entry[key]), re.IGNORECASE), entry) for entry in table()[kind])
+
+
+# What was said, cut into clauses that could each stand alone, in one spelling.
+#
+#     "Well, I'm a nurse and my sister teaches, Ross! Do you cook?"
+#         ->  I am a nurse   my sister teaches   do you cook?
+#
+# Contractions of statements are written out, stutters, asides in brackets and words that only open or close a speech
+# ('well', 'you know', a name that calls somebody) are left out. Where a quotation, a condition or a wish begins, the
+# clause says so: what follows is not said as true. Text without any capitals (a chat) may lack full stops as well;
+# there a new first person begins a new clause.
+
+
+SPELLINGS = [
+    (needed, re.compile(pattern, re.IGNORECASE), instead)
+    for needed, pattern, instead in (
+        ("[(<{*", r"[\[(<{*][^\])>}*]{0,300}[\])>}*]", " "),
+        ("-–—", r"\b([\w']{1,5})(?:\s?[-–—]+\s?\1\b)+", r"\1"),  # I-I-I
+        ("'", r"\bi\s?'\s?m\b", "I am"),
+        ("'", r"\b(i|we|you|they)\s?'\s?ve\b", r"\1 have"),
+        ("'", r"\b(we|you|they)\s?'\s?re\b", r"\1 are"),
+        ("'", r"\b(i|we|you|he|she|they)\s?'\s?ll\b", r"\1 will"),
+        ("'", r"\b(i|we|you|he|she|they)\s?'\s?d\b", r"\1 would"),
+        ("'", r"\bcan't\b", "cannot"),
+        ("'", r"\bwon't\b", "will not"),
+        ("'", r"\bain't\b", "am not"),
+        ("'", r"\b(do|does|did|is|are|was|were|have|has|had|would|could|should)n't\b", r"\1 not"),
+        ("'", r"\b(he|she|it|that|what|who|where|how|there|name|favorite|job)'s\b(?! (?:own|first|last))", r"\1 is"),
+        (
+            "'",
+            r"\b(my (?:\w+ )?\w+)'s (?=(?:an?|the|in|from|not|very|so|really|\w+ing|called|named|dead)\b)",
+            r"\1 is ",
+        ),
+    )
+]
+CHAT_SPELLINGS = [
+    (re.compile(pattern, re.IGNORECASE), instead)
+    for pattern, instead in (
+        (r"\s+([,.!?;:])", r"\1"),
+        (r"\b(?:im|i m)\b(?!\s?\.)", "I am"),
+        (r"\b(?:ive|i ve)\b", "I have"),
+        (r"\b(?:cant|can t)\b", "cannot"),
+        (r"\b(?:wont|won t)\b", "will not"),
+        (r"\b(do|does|did|is|are|was|were|have|has|had|would|could|should)(?:n t|nt| nt)\b", r"\1 not"),
+        (r"\bdon t\b", "do not"),
+        (r"\b(that|what|it|name|job) s\b", r"\1 is"),
+        (r"\b(my|your) (?:fav|fave|favourite)\b", r"\1 favorite"),
+        (r"\b(?:kinda|sorta)\b", "kind of"),
+        (r"\bi\b", "I"),
+    )
+]
+SLANG = [
+    (re.compile(r"\bgonna\b"), "going to"),
+    (re.compile(r"\bwanna\b"), "want to"),
+    (re.compile(r"\bI have got (?!to\b)"), "I have "),
+]
+QUOTED = re.compile(r"[\"“”]|(?<!\w)'(?=\w[^']* [^']*'(?!\w))")
+SENTENCE = re.compile(r"(?:[^.!?…;:]|[.:](?=\w)|(?<=\b[MDSJ]r)\.|(?<=Mrs)\.|(?<=\b[MS][st])\.)+[.!?…;:-]*")
+JOINED = pattern("joined")
+RUN_ON = pattern("run on")
+OPENING = re.compile(
+    rf"(?:(?:{any_of('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*",
+    re.IGNORECASE,
+)
+CLOSING = pattern("closing")
+NAME_ALONE = re.compile(r"(?:(?:now|well|so|because|and|but|yes|oh|if|when),? )?(?:[A-Z]\w+|you|he|she|they)")
+JOINT_SUBJECT = re.compile(r"^I\b")
+TAG = re.compile(r",\s*(?:okay|ok|all right|right|you know|huh|remember|see)(?:, \w+)?$", re.IGNORECASE)
+CAPITAL = re.compile(r"[A-Z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of what was said in one go; `index` counts the clauses of a speech from 0."""
+
+    text: str
+    index: int
+    is_question: bool
+    is_broken: bool
+    """It breaks off, or is part of a quotation."""
+    opening: str
+    """What was cut off its front: 'no', 'well', in small letters."""
+
+
+def normalised(text: str) -> str:
+    """The text in the spelling that patterns are written for."""
+    is_chat = CAPITAL.search(text) is None
+    text = text.replace("’", "'").replace("‘", "'")
+    for needed, spelling, instead in SPELLINGS:
+        if any(mark in text for mark in needed):
+            text = spelling.sub(instead, text)
+    if is_chat:
+        for spelling, instead in CHAT_SPELLINGS:
+            text = spelling.sub(instead, text)
+    for spelling, instead in SLANG:
+        text = spelling.sub(instead, text)
+    return " ".join(text.split())
+
+
+def clauses_of(text: str) -> list[Clause]:
+    is_chat = CAPITAL.search(text) is None
+    spelled = normalised(text)
+    quotes = QUOTED.search(spelled)
+    clauses: list[Clause] = []
+    for sentence in SENTENCE.finditer(spelled):
+        whole = sentence[0].strip()
+        said = whole.rstrip(".!?…;:- ")
+        parts = _with_joint_subjects(list(_parts(said, is_chat)), said)
+        for nth, part in enumerate(parts):
+            is_last = nth == len(parts) - 1
+            is_asked = is_last and "?" in whole[len(said) :] and TAG.search(said) is None
+            opening = OPENING_RUN.match(part)
+            cut = part[opening.end() :] if opening else part
+            is_question = is_asked or ASKING.match(cut) is not None
+            cut = (cut if is_question else CLOSING.sub("", cut)).strip(" ,'-")
+            is_broken = (is_last and whole.endswith(("-", "…", ".."))) or (
+                quotes is not None and sentence.end() > quotes.start()
+            )
+            before = opening[0].strip(" ,").lower() if opening else ""
+            clauses.append(Clause(cut, len(clauses), is_question, is_broken, before))
+    return clauses
+
+
+OPENING_RUN = re.compile(rf"(?:{OPENING.pattern})+", re.IGNORECASE)
+ASKING = pattern("asking")
+
+
+def _parts(sentence: str, is_chat: bool) -> Iterator[str]:
+    for part in JOINED.split(sentence):
+        if is_chat:
+            yield from (piece for piece in RUN_ON.split(part) if piece.strip())
+        elif part.strip():
+            yield part
+
+
+def _with_joint_subjects(parts: list[str], sentence: str) -> list[str]:
+    """'Ann and I are here' was split before 'I', which is two people there: 'we'."""
+    pairs = pairwise(["", *parts])
+    return [
+        JOINT_SUBJECT.sub("we", part) if NAME_ALONE.fullmatch(before) and f"{before} and {part}" in sentence else part
+        for before, part in pairs
+    ]
+
 
 LONGEST, SHORTEST = 16, 3  # words of a sentence
 TRIMMED = 9  # words from which on a tail is cut off
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class OwnStatement:
     """A sentence in the first person, its kind (`statements.toml`) and in what way it was said."""
 
     sentence: str
@@ -50,8 +234,8 @@ class Statement:
     """Which clause of the speech says it."""
 
 
-HEDGE = re.compile(rf"(?:{either('hedges')})(?: that)?,? (?=(?:I|my|we)\b)", re.IGNORECASE)
-FILLER = re.compile(rf"(?<=\w) (?:{either('fillers')})(?= \w)", re.IGNORECASE)
+HEDGE = re.compile(rf"(?:{any_of('hedges')})(?: that)?,? (?=(?:I|my|we)\b)", re.IGNORECASE)
+FILLER = re.compile(rf"(?<=\w) (?:{any_of('fillers')})(?= \w)", re.IGNORECASE)
 TAIL = pattern("tail")
 UNREAL = pattern("unreal")
 UNNAMED = pattern("unnamed")
@@ -86,20 +270,14 @@ PASSING_KIND = "passing"
 
 def kinds() -> tuple[str, ...]:
     """All kinds, that of what only holds for the moment last."""
-    return (*(name for name, _ in _kinds()), PASSING_KIND)
-
-
-@cache
-def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    entries = table()["kind"]
-    return tuple((entry["name"], re.compile(filled(entry["pattern"]), re.IGNORECASE)) for entry in entries)
+    return (*(entry["name"] for entry in table()["kind"]), PASSING_KIND)
 
 
 def kind_of(sentence: str) -> str | None:
     """The kind of a whole sentence; None for one that is no statement of oneself, or only holds for the moment."""
     if PASSING.match(sentence) is not None and LASTING_STATE.match(sentence) is None:
         return None
-    return next((name for name, pattern in _kinds() if pattern.match(sentence)), None)
+    return next((entry["name"] for pattern, entry in entries("kind") if pattern.match(sentence)), None)
 
 
 def may_be_own(clause: Clause) -> bool:
@@ -107,7 +285,7 @@ def may_be_own(clause: Clause) -> bool:
     return FIRST_PERSON.search(clause.text) is not None or THEY.match(clause.text) is not None
 
 
-def own_statements(clauses: Sequence[Clause]) -> Iterator[Statement]:
+def own_statements(clauses: Sequence[Clause]) -> Iterator[OwnStatement]:
     """What a speech says of its speaker, clause by clause."""
     relative = ""  # whom 'he' or 'she' means: 'My mother is here. She is a nurse.'
     for clause in clauses:
@@ -127,10 +305,10 @@ def own_statements(clauses: Sequence[Clause]) -> Iterator[Statement]:
             relative = match[0]
 
 
-def statement(sentence: str, form: str) -> Statement:
+def statement(sentence: str, form: str) -> OwnStatement:
     kind = kind_of(sentence)
     doubts = [name for name, pattern in DOUBTS.items() if pattern.search(sentence)]
-    return Statement(sentence, kind or PASSING_KIND, form, tuple(doubts))
+    return OwnStatement(sentence, kind or PASSING_KIND, form, tuple(doubts))
 
 
 def _readings(text: str) -> Iterator[tuple[str, str]]:
@@ -174,7 +352,7 @@ def _bare(phrase: str) -> str:
     return re.sub(r"^(?:the|yes|i think|i guess|that|and|but|oh|well) ", "", phrase.strip(" ,"), flags=re.IGNORECASE)
 
 
-def _taken_for_granted(text: str) -> Iterator[Statement]:
+def _taken_for_granted(text: str) -> Iterator[OwnStatement]:
     """'my three dogs' says that one has three dogs, whatever is said of them."""
     for match in MY_OWN.finditer(text):
         adjectives, noun = match[1].strip().lower(), match[2].lower()
@@ -187,11 +365,11 @@ def _taken_for_granted(text: str) -> Iterator[Statement]:
         sentence = f"I have {phrase}"
         kind = kind_of(sentence)
         if kind is not None and not (FIRST.match(text) and text.lower().startswith(("i have", "i own"))):
-            yield Statement(sentence, kind, "granted")
+            yield OwnStatement(sentence, kind, "granted")
     for match in MY_WORK.finditer(text):
         sentence = shaped(f"I work {match[1]} {match[2] or ''}{match[3]}")
         if sentence:
-            yield Statement(sentence, "job", "granted")
+            yield OwnStatement(sentence, "job", "granted")
 
 
 def shaped(text: str) -> str:
@@ -213,7 +391,7 @@ MOMENT_END = pattern("moment end")
 
 # What somebody who chats says of themselves, sentence by sentence: what is kept of a chat, and nothing else.
 
-GREETING = re.compile(OPENING, re.IGNORECASE)
+GREETING = re.compile(GREETED, re.IGNORECASE)
 JOINT = re.compile(
     r"(?:\s*[,;]\s*(?:(?:and|but|so)\s+)?|\s+(?:and|but|so)\s+)(?=(?:i|i['’]m|i['’]ve|my)\b)", re.IGNORECASE
 )
@@ -221,11 +399,11 @@ JOINT = re.compile(
 
 def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
     """What somebody says of themselves in some turns, one sentence each, without full stops."""
-    found = (part.strip(" .。!！") for told in introductions(turns, language) for part in _parts(told, language))
+    found = (part.strip(" .。!！") for told in introductions(turns, language) for part in _told_parts(told, language))
     return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in found))
 
 
-def _parts(sentence: str, language: str) -> Iterator[str]:
+def _told_parts(sentence: str, language: str) -> Iterator[str]:
     """'I work at the harbour and I have two dogs' is two things to remember."""
     opening = GREETING.match(sentence)
     start = opening.end() if opening else 0

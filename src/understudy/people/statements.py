@@ -1,6 +1,6 @@
 """Facts found in a story's text: profile sentences in the first person, and attributes where a sentence names one.
 
-    claims of every scene (`claims`)  ->  how probable each is (`plausibility`)  ->  one for all that say the same
+    claims of every scene and how probable each is (`claims`)  ->  one for all that say the same
 
 Something is known from the line after the one that says it first, to those who were there. What can only be so one at
 a time (where somebody lives, how old they are) ends where the next begins. Of somebody who says much, what tells most
@@ -19,33 +19,24 @@ from itertools import pairwise
 import numpy as np
 
 from understudy.language.encoding import Encoder, Floats, SentenceEncoder
-from understudy.people.claims import TOLD, Claim, SceneSpeech, claims_of
-from understudy.people.clauses import filled, pattern, table
-from understudy.people.plausibility import (
+from understudy.people.claims import (
+    TOLD,
     TYPICAL_LIKENESS,
-    Circumstances,
+    Claim,
+    SceneSpeech,
     StatementModel,
+    claims_of,
     content_words,
     features,
     shipped_model,
 )
+from understudy.people.own_words import entries, pattern, table
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
 from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
 
-__all__ = [
-    "SAME",
-    "Found",
-    "Merged",
-    "attribute_facts",
-    "attribute_of",
-    "encoded",
-    "merged",
-    "rows_of",
-    "statements",
-    "statements_in_talk",
-]
+__all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
 
 SAME = 0.6  # cosine from which on two sentences are taken to tell of the same
 ALIKE = 0.5  # cosine from which on a sentence supports another
@@ -55,7 +46,7 @@ AT_ONCE = 2_000  # claims that are encoded together
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WitnessedClaim:
     """A claim at its place in the story: after which moment it is known, and to whom."""
 
     claim: Claim
@@ -77,15 +68,8 @@ def rows_of(claims: Sequence[Claim], vectors: Floats, encoder: Encoder) -> list[
     for index, claim in enumerate(claims):
         others = [other for other, it in enumerate(claims) if it.who == claim.who and it.number != claim.number]
         support = cosines[index, others]
-        how = Circumstances(
-            claim.echo,
-            claim.echo_of_talk,
-            max((float(before[text] @ vectors[index]) for text in claim.before), default=TYPICAL_LIKENESS),
-            float(support.max(initial=0.0)),
-            int((support > ALIKE).sum()),
-            claim.is_answer,
-        )
-        rows.append(features(claim.said, how))
+        likeness = max((float(before[text] @ vectors[index]) for text in claim.before), default=TYPICAL_LIKENESS)
+        rows.append(features(claim, likeness, float(support.max(initial=0.0)), int((support > ALIKE).sum())))
     return rows
 
 
@@ -104,14 +88,14 @@ def statements(
     encoder, model = encoder or SentenceEncoder(), model or shipped_model()
     people = _names(story)
     total, _ = story.count()
-    found = defaultdict[str, list[Found]](list)
-    waiting = list[list[Heard]]()
+    found = defaultdict[str, list[JudgedClaim]](list)
+    waiting = list[list[WitnessedClaim]]()
     for number, scene in enumerate(story.scenes(), 1):
         if heard := _heard(story, scene, people):
             waiting.append(heard)
         if number == total or sum(map(len, waiting)) >= AT_ONCE:
             for item in _judged(waiting, encoder, model):
-                found[item.who].append(item)
+                found[item.claim.who].append(item)
             waiting = []
         progress("finding facts", number, total)
     return sorted(_facts(found), key=lambda fact: fact.since)
@@ -119,14 +103,14 @@ def statements(
 
 def statements_in_talk(
     speeches: Sequence[SceneSpeech], encoder: Encoder, model: StatementModel | None = None
-) -> dict[str, list[Merged]]:
+) -> dict[str, list[MergedClaims]]:
     """What two people who chat say of themselves, by speaker, what tells most first."""
     claims = list(claims_of(speeches, {}, is_chat=True))
     vectors = encoded([claim.said.sentence for claim in claims], encoder)
     probable = (model or shipped_model()).probabilities(rows_of(claims, vectors, encoder), vectors)
-    found = defaultdict[str, list[Found]](list)
+    found = defaultdict[str, list[JudgedClaim]](list)
     for claim, vector, confidence in zip(claims, vectors, probable.tolist()):
-        found[claim.who].append(Found(claim, Moment((1, claim.number)), (), True, confidence, vector))
+        found[claim.who].append(JudgedClaim(claim, Moment((1, claim.number)), (), True, confidence, vector))
     return {who: merged(items) for who, items in found.items()}
 
 
@@ -135,13 +119,13 @@ def _names(story: Story) -> dict[str, str]:
     owners = defaultdict[str, set[str]](set)
     for member in story.cast():
         character = member.character
-        for name in (character.name, *character.aliases):
+        for name in character.names:
             for form in (name, name.split()[0]):
                 owners[form].add(character.name)
     return {form: who.pop() for form, who in owners.items() if len(who) == 1 and form[:1].isupper()}
 
 
-def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[Heard]:
+def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[WitnessedClaim]:
     speeches = [SceneSpeech(line.speaker, line.text, number) for number, line in enumerate(scene.lines, 1)]
     is_chat = _is_chat(scene)
     claims = list(claims_of(speeches, people, is_chat))
@@ -149,12 +133,7 @@ def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[Heard]
         return []
     intervals = story.presence_intervals(scene.moment)
     return [
-        Heard(
-            claim,
-            scene.lines[claim.number - 1].moment,
-            _present(intervals, claim.number),
-            is_chat,
-        )
+        WitnessedClaim(claim, scene.lines[claim.number - 1].moment, _present(intervals, claim.number), is_chat)
         for claim in claims
     ]
 
@@ -170,7 +149,9 @@ def _is_chat(scene: Scene) -> bool:
     return not scene.setting and None not in speakers and len(speakers) == 2
 
 
-def _judged(scenes: Sequence[Sequence[Heard]], encoder: Encoder, model: StatementModel) -> Iterator[Found]:
+def _judged(
+    scenes: Sequence[Sequence[WitnessedClaim]], encoder: Encoder, model: StatementModel
+) -> Iterator[JudgedClaim]:
     vectors = encoded([heard.claim.said.sentence for scene in scenes for heard in scene], encoder)
     start = 0
     for scene in scenes:
@@ -178,10 +159,10 @@ def _judged(scenes: Sequence[Sequence[Heard]], encoder: Encoder, model: Statemen
         start += len(scene)
         probable = model.probabilities(rows_of([heard.claim for heard in scene], own, encoder), own)
         for heard, vector, confidence in zip(scene, own, probable.tolist()):
-            yield Found(heard.claim, heard.moment, heard.witnesses, heard.is_chat, confidence, vector)
+            yield JudgedClaim(heard.claim, heard.moment, heard.witnesses, heard.is_chat, confidence, vector)
 
 
-def _facts(found: Mapping[str, Iterable[Found]]) -> Iterator[Fact]:
+def _facts(found: Mapping[str, Iterable[JudgedClaim]]) -> Iterator[Fact]:
     for who, items in found.items():
         kept = [item for item in merged(items) if item.confidence >= LEAST][:MOST]
         for item in kept:
@@ -199,32 +180,20 @@ SURE = 0.5  # confidence from which on an attribute is named
 MOST_VALUES = 3
 
 
-@cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str], str], ...]:
-    return tuple(
-        (
-            entry["name"],
-            re.compile(filled(entry["pattern"]), re.IGNORECASE),
-            entry.get("value", ""),
-        )
-        for entry in table()["attribute"]
-    )
-
-
 def attribute_of(sentence: str) -> tuple[str, str] | None:
     """(attribute, value) that a sentence in the first person names."""
-    for name, expression, value in _patterns():
+    for expression, entry in entries("attribute"):
         if match := expression.fullmatch(sentence):
-            return name, value or next(filter(None, match.groups()))
+            return entry["name"], entry.get("value") or next(filter(None, match.groups()))
     return None
 
 
-def attribute_facts(who: str, found: Sequence[Merged], after: Callable[[Moment], Moment]) -> Iterator[Fact]:
+def attribute_facts(who: str, found: Sequence[MergedClaims], after: Callable[[Moment], Moment]) -> Iterator[Fact]:
     """One fact for each new value; of attributes that one can have several of it repeats those before it.
 
     Whoever is to know a fact must have heard all of its values.
     """
-    by_attribute: dict[str, list[tuple[str, Merged]]] = {}
+    by_attribute: dict[str, list[tuple[str, MergedClaims]]] = {}
     for item in found:
         named = attribute_of(item.sentence)
         if named is not None and item.confidence >= SURE:
@@ -272,23 +241,15 @@ NUMBER = pattern("number word")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A claim at its place in the story, with how probable it is and its sentence's vector."""
+class JudgedClaim(WitnessedClaim):
+    """The same with how probable it is, and its sentence's vector."""
 
-    claim: Claim
-    moment: Moment
-    witnesses: tuple[str, ...]
-    is_chat: bool
     confidence: float
     vector: Floats
 
-    @property
-    def who(self) -> str:
-        return self.claim.who
-
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedClaims:
     """What some claims say in one sentence."""
 
     sentence: str
@@ -308,16 +269,11 @@ def _ranks() -> dict[str, float]:
     return {entry["name"]: float(entry["rank"]) for entry in table()["kind"]}
 
 
-@cache
-def _slots() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((entry["name"], re.compile(filled(entry["pattern"]), re.IGNORECASE)) for entry in table()["slot"])
-
-
-def merged(items: Iterable[Found]) -> list[Merged]:
+def merged(items: Iterable[JudgedClaim]) -> list[MergedClaims]:
     """The findings of one person, what tells most first."""
     judged = (item if item.is_chat else _in_script(item) for item in items)
     best_first = sorted(judged, key=lambda item: (-item.confidence, item.moment))
-    groups: list[list[Found]] = []
+    groups: list[list[JudgedClaim]] = []
     rows = np.zeros((len(best_first), len(best_first[0].vector) if best_first else 0), np.float32)
     by_words = dict[tuple[object, ...], int]()
     for item in best_first:
@@ -347,12 +303,12 @@ def _numbers(sentence: str) -> frozenset[str]:
     return frozenset(match.lower() for match in NUMBER.findall(sentence))
 
 
-def _agree(first: Found, second: Found) -> bool:
+def _agree(first: JudgedClaim, second: JudgedClaim) -> bool:
     one, other = first.claim.said.sentence, second.claim.said.sentence
     return bool(NEGATION.search(one)) == bool(NEGATION.search(other)) and _numbers(one) == _numbers(other)
 
 
-def _merged(group: Sequence[Found]) -> Merged:
+def _merged(group: Sequence[JudgedClaim]) -> MergedClaims:
     best = group[0]
     lines = {item.moment: item for item in sorted(group, key=lambda item: item.confidence)}
     scenes = {item.moment.numbers[:-1]: item.confidence for item in lines.values()}  # the best of each
@@ -364,7 +320,7 @@ def _merged(group: Sequence[Found]) -> Merged:
     said = best.claim.said
     is_once = len(scenes) == 1 and not best.is_chat
     confidence = (1 - doubt) * (ONCE.get(said.form, 1.0) if is_once else 1.0)
-    return Merged(
+    return MergedClaims(
         said.sentence,
         said.kind,
         confidence,
@@ -379,7 +335,7 @@ ONCE = {TOLD: 0.8, "granted": 0.85}
 """What is left of the confidence of a script's sentence of this form that only one scene has."""
 
 
-def _in_script(item: Found) -> Found:
+def _in_script(item: JudgedClaim) -> JudgedClaim:
     """The claim as probable as it is in a script. The model knows chats, in which people make up homes and jobs that
 
     their profile lacks; in a script a plain statement of such a kind is mostly true: 1 - (1 - p) (1 - prior of kind).
@@ -388,11 +344,13 @@ def _in_script(item: Found) -> Found:
     return replace(item, confidence=1 - (1 - item.confidence) * (1 - prior))
 
 
-def _one_at_a_time(findings: Sequence[Merged]) -> list[Merged]:
+def _one_at_a_time(findings: Sequence[MergedClaims]) -> list[MergedClaims]:
     ended = list(findings)
     by_slot = defaultdict[str, list[int]](list)
     for index, finding in enumerate(findings):
-        slot = next((name for name, pattern in _slots() if pattern.match(finding.sentence)), None)
+        slot = next(
+            (entry["name"] for expression, entry in entries("slot") if expression.match(finding.sentence)), None
+        )
         if slot is not None:
             by_slot[slot].append(index)
     for indices in by_slot.values():
@@ -405,6 +363,6 @@ def _one_at_a_time(findings: Sequence[Merged]) -> list[Merged]:
     return ended
 
 
-def _head(finding: Merged) -> str:
+def _head(finding: MergedClaims) -> str:
     """The last word: 'actor' of 'I am a terrific actor'."""
     return finding.sentence.split()[-1].lower()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from understudy.people.names import UNSPACED, MarkedText, NameIndex, is_generic
+from understudy.people.names import MarkedText, NameIndex, is_generic
 from understudy.people.tie_patterns import (
     ADDRESSEE,
     SPEAKER,
@@ -27,15 +27,15 @@ from understudy.people.tie_patterns import (
 )
 from understudy.progress import Progress
 from understudy.story.storyfile import Story
-from understudy.story.tie_terms import gender_of
 from understudy.story.types import Line, Moment, Scene
+from understudy.story.wording import gender_of
+from understudy.text import UNSPACED_LANGUAGES
 
 __all__ = [
     "ROMANCE",
     "Gathered",
     "TieEvidence",
     "TieKey",
-    "addressees",
     "beginning",
     "gather",
     "genders_of",
@@ -79,6 +79,15 @@ class TieEvidence:
     has_ended: bool
     speaker: str | None = None
 
+    @property
+    def height(self) -> float:
+        """What the line weighs by itself."""
+        return self.share * weights()[self.pattern]
+
+    def turned(self) -> TieEvidence:
+        """The same of a tie whose two people have changed places."""
+        return replace(self, term_of_to=self.term_of_of, term_of_of=self.term_of_to)
+
 
 @dataclass(slots=True)
 class Gathered:
@@ -105,7 +114,7 @@ def gather(story: Story, progress: Progress) -> Gathered:
         for index, line in enumerate(scene.lines):
             for claim in labels.claims_at_first_words(line.speaker):
                 _add(gathered, claim, line, gathered.lines + index, {}, line.speaker)
-            if story.language in UNSPACED:
+            if story.language in UNSPACED_LANGUAGES:
                 _read_unspaced(gathered, names, scene, index, story.language)
             elif may_claim(line.text):
                 _read(gathered, names, scene, index)
@@ -137,7 +146,7 @@ def _exchanges(scene: Scene, counts: Counter[tuple[str, str]]) -> None:
     speakers = [line.speaker for line in scene.lines if line.speaker is not None]
     for first, second in pairwise(speakers):
         if first != second:
-            counts[(first, second) if first < second else (second, first)] += 1
+            counts[min(first, second), max(first, second)] += 1
 
 
 def _read(gathered: Gathered, names: NameIndex, scene: Scene, index: int) -> None:
@@ -146,11 +155,10 @@ def _read(gathered: Gathered, names: NameIndex, scene: Scene, index: int) -> Non
     asides = ["".join(groups) for groups in ASIDE.findall(line.text)]
     said = names.mark(QUOTED.sub(" ", ASIDE.sub(" ", line.text)).strip())
     if line.speaker is None:
-        faced: Mapping[str, float] = {}
         partners = _partners(scene.lines, index)
-        speaker, faced = (partners[0], {partners[1]: 1.0}) if len(partners) > 1 else (None, {})
+        speaker, partner = (partners[0], {partners[1]: 1.0}) if len(partners) > 1 else (None, {})
         for claim in claims(said, is_direction=True):
-            _add(gathered, claim, line, number, faced, speaker)
+            _add(gathered, claim, line, number, partner, speaker)
         return
     faced = addressees(scene.lines, index, said, [names.mark(aside) for aside in asides])
     last_named = _last_named(scene.lines, index, names) if PRONOUN.search(said.text) else None
@@ -239,22 +247,16 @@ def _couples(names: Iterable[str]) -> list[tuple[str, str]]:
 def _add(
     gathered: Gathered, claim: TieClaim, line: Line, index: int, faced: Mapping[str, float], speaker: str | None
 ) -> None:
+    said = TieEvidence(index, line.moment, claim.pattern, claim.factor, claim.term, "", claim.has_ended, speaker)
     for of, of_share in _people(claim.of, speaker, faced):
         if claim.to is None:
-            evidence = TieEvidence(
-                index, line.moment, claim.pattern, of_share * claim.factor, claim.term, "", claim.has_ended, speaker
-            )
-            gathered.unnamed[of].append((claim, evidence))
+            gathered.unnamed[of].append((claim, replace(said, share=of_share * claim.factor)))
             continue
         for to, to_share in _people(claim.to, speaker, faced):
-            if of == to or is_generic(of) or is_generic(to):
-                continue
-            share = min(of_share, to_share) * claim.factor
-            evidence = TieEvidence(index, line.moment, claim.pattern, share, claim.term, "", claim.has_ended, speaker)
-            key, turned = _key(of, to, claim.kind)
-            if turned:
-                evidence = replace(evidence, term_of_to="", term_of_of=claim.term)
-            gathered.evidence[key].append(evidence)
+            if of != to and not is_generic(of) and not is_generic(to):
+                key, is_turned = _key(of, to, claim.kind)
+                evidence = said.turned() if is_turned else said
+                gathered.evidence[key].append(replace(evidence, share=min(of_share, to_share) * claim.factor))
 
 
 def _people(who: str, speaker: str | None, faced: Mapping[str, float]) -> Iterator[tuple[str, float]]:
@@ -322,16 +324,11 @@ def mass_of(entries: Iterable[TieEvidence]) -> float:
 
 def beginning(entries: Sequence[TieEvidence]) -> int:
     """Which entry a tie begins with: the first that is explicit or soon followed by enough others; else the first."""
-    heights = [entry.share * weights()[entry.pattern] for entry in entries]
     for position, entry in enumerate(entries):
         if entry.pattern in TELL_LITTLE:
             continue
-        soon = sum(
-            height
-            for height, later in zip(heights[position:], entries[position:])
-            if later.index - entry.index < WINDOW
-        )
-        if heights[position] >= EXPLICIT or soon >= ENOUGH:
+        soon = sum(later.height for later in entries[position:] if later.index - entry.index < WINDOW)
+        if entry.height >= EXPLICIT or soon >= ENOUGH:
             return position
     return 0
 
@@ -343,7 +340,7 @@ def genders_of(evidence: EvidenceByTie) -> dict[str, str | None]:
         for entry in entries:
             for who, term in ((to, entry.term_of_to), (of, entry.term_of_of)):
                 if (gender := gender_of(term)) is not None:
-                    votes[who][gender] += entry.share * weights()[entry.pattern]
+                    votes[who][gender] += entry.height
     return {who: _gender(who, counts) for who, counts in votes.items()}
 
 
@@ -385,12 +382,9 @@ def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, l
             found[key if who is None or other is None else in_order(who, other, key[2])].append(entry)
     for who, said in gathered.unnamed.items():
         for claim, entry in said:
-            if claim.kind in ROMANCE and not entry.has_ended:
-                other = _lover_at(entry.index, romances[who])
-                if other is not None and who < other:
-                    found[who, other, claim.kind].append(entry)
-                elif other is not None:
-                    found[other, who, claim.kind].append(replace(entry, term_of_to="", term_of_of=claim.term))
+            is_romance = claim.kind in ROMANCE and not entry.has_ended
+            if is_romance and (other := _lover_at(entry.index, romances[who])) is not None:
+                found[in_order(who, other, claim.kind)].append(entry if who < other else entry.turned())
     return {key: sorted(entries, key=lambda entry: entry.index) for key, entries in found.items()}
 
 
@@ -398,9 +392,7 @@ def _lover_at(index: int, romances: Sequence[tuple[str, Sequence[TieEvidence]]])
     """Whom most evidence around a line is about, if it is twice as much as for anybody else."""
     near: defaultdict[str, float] = defaultdict(float)
     for other, entries in romances:
-        near[other] += sum(
-            entry.share * weights()[entry.pattern] for entry in entries if abs(index - entry.index) < LATELY
-        )
+        near[other] += sum(entry.height for entry in entries if abs(index - entry.index) < LATELY)
     ranked = sorted(near.items(), key=lambda item: -item[1])
     if not ranked or ranked[0][1] < KNOWN_LOVER or (len(ranked) > 1 and ranked[0][1] < 2 * ranked[1][1]):
         return None

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from understudy.people.names import MarkedText, NameIndex
-from understudy.story.tie_terms import TieTerm, plural_terms, terms
+from understudy.story.wording import TieTerm, plural_terms, terms
+from understudy.text import either
 
 __all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim", "unspaced_claims", "weights"]
 
@@ -251,10 +252,6 @@ def weights() -> dict[str, float]:
     return dict(tables()["weights"])
 
 
-def _either(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-
-
 def _by_word(table: str) -> dict[str, str]:
     return {word: kind for kind, words in tables()[table].items() for word in words}
 
@@ -266,34 +263,34 @@ class Grammar:
         self.verbs = _by_word("verbs")
         self.together = plural_terms() | _by_word("together")
         self.vocatives = _by_word("vocative") | _by_word("called")
-        endearments, of_two = _either(tables()["endearments"]), tables()["nouns of two"]
-        adjectives = _either(tables()["adjectives"])
+        endearments, of_two = either(tables()["endearments"]), tables()["nouns of two"]
+        adjectives = either(tables()["adjectives"])
         nouns = {*of_two["ours"], *of_two["with"], *tables()["endearments"]}
         words = {*terms(), *self.verbs, *self.together, *self.vocatives, *nouns, "love you", "take", "broke", "split"}
-        self.any = re.compile(rf"\b(?:{_either(words)})")  # of small letters: without regard to case it is slower
+        self.any = re.compile(rf"\b(?:{either(words)})")  # of small letters: without regard to case it is slower
         self.noun_phrase = re.compile(
             r"(?<![\w@])(?P<owner>my|our|your|his|her|@\d+'s?|thy|mine) "
-            rf"(?P<adjectives>(?:(?:{adjectives}),? )*)(?P<ex>ex[- ])?(?P<term>{_either(terms())})(?![\w-])"
+            rf"(?P<adjectives>(?:(?:{adjectives}),? )*)(?P<ex>ex[- ])?(?P<term>{either(terms())})(?![\w-])"
         )
-        self.vocative = re.compile(rf"{BEFORE_VOCATIVE}(?P<term>{_either(self.vocatives)}){AFTER_VOCATIVE}")
+        self.vocative = re.compile(rf"{BEFORE_VOCATIVE}(?P<term>{either(self.vocatives)}){AFTER_VOCATIVE}")
         self.endearment = re.compile(rf"{BEFORE_VOCATIVE}(?:{endearments}){AFTER_VOCATIVE}")
         self.verb = re.compile(
-            rf"(?<![\w@])(?P<a>i|you|@\d+)(?P<aux>{HELPING}) (?P<what>{_either(self.verbs)}) (?P<b>@\d+|you|me)\b(?!')"
+            rf"(?<![\w@])(?P<a>i|you|@\d+)(?P<aux>{HELPING}) (?P<what>{either(self.verbs)}) (?P<b>@\d+|you|me)\b(?!')"
         )
         pair = r"(?<![\w@])(?:(?P<we>we)|(?P<you>you (?:two|guys))|(?P<a>@\d+|i|you|me) and (?P<b>@\d+|i|you|me))"
         self.pair = re.compile(
             rf"{pair}(?P<aux>{HELPING}) (?:(?:like|very|such|old|good|the|a|all|getting|completely|officially) )*"
-            rf"(?P<what>{_either(self.together)})(?![\w-])"
+            rf"(?P<what>{either(self.together)})(?![\w-])"
         )
         self.pair_did = re.compile(
             rf"{pair}(?P<aux>(?:'ve| have| just| had)*) "
             r"(?P<what>broke up|split up|got divorced|broken up|got married|got engaged)"
         )
         self.ours = re.compile(
-            rf"\bour (?:(?:first|own|whole|little|last|second|big) )*(?P<what>{_either(of_two['ours'])})\b"
+            rf"\bour (?:(?:first|own|whole|little|last|second|big) )*(?P<what>{either(of_two['ours'])})\b"
         )
         self.with_name = re.compile(
-            rf"(?<![\w@])(?P<owner>my|your|his|her|@\d+'s?|an?|the) (?:\w+ )?(?P<what>{_either(of_two['with'])})"
+            rf"(?<![\w@])(?P<owner>my|your|his|her|@\d+'s?|an?|the) (?:\w+ )?(?P<what>{either(of_two['with'])})"
             r" (?:with|to|from) (?P<to>@\d+)"
         )
         self.titled = re.compile(r"\b(?P<term>uncle|aunt|auntie|cousin|grandma|grandpa|brother|sister) (?P<to>@\d+)")
@@ -332,10 +329,10 @@ def unspaced_claims(language: str) -> Callable[[MarkedText], Iterator[TieClaim]]
     kinds = {word: kind for kind, words in table["terms"].items() for word in words}
     called = {word: kind for kind, words in table["vocative"].items() for word in words}
     owners = dict.fromkeys(table["speaker"], SPEAKER) | dict.fromkeys(table["addressee"], ADDRESSEE)
-    phrase = rf"(?P<owner>@\d+|{_either_word(owners)}){OF[language]}(?P<term>{_either_word(kinds)})"
+    phrase = rf"(?P<owner>@\d+|{either(owners)}){OF[language]}(?P<term>{either(kinds)})"
     named_after = re.compile(rf"{phrase}{BEFORE_NAME[language]}(?P<to>@\d+)")
     named_before = re.compile(rf"(?P<to>@\d+){IS[language]}{phrase}")
-    vocative = re.compile(rf"(?:^|[{MARKS}])(?P<term>{_either_word(called)})(?=[{MARKS}]|$)")
+    vocative = re.compile(rf"(?:^|[{MARKS}])(?P<term>{either(called)})(?=[{MARKS}]|$)")
 
     def person(word: str, marked: MarkedText) -> str:
         return marked.people[int(word[1:])] if word.startswith("@") else owners[word]
@@ -350,7 +347,3 @@ def unspaced_claims(language: str) -> Callable[[MarkedText], Iterator[TieClaim]]
             yield TieClaim(called[match["term"]], SPEAKER, ADDRESSEE, match["term"], "vocative")
 
     return read
-
-
-def _either_word(words: dict[str, str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))

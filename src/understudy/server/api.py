@@ -16,8 +16,10 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.formats.cards import Card, card_from_text, json_of, png_of, portrait
+from understudy.formats.cards.document import Card, card_from_text, json_of
 from understudy.formats.cards.export import card_at
+from understudy.formats.cards.file import png_of
+from understudy.formats.cards.png import portrait
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
 from understudy.server.operations import Call, Operations, attachment

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from understudy.agents.reply_text import continued, continuing, split_begun
 from understudy.errors import AgentError
+from understudy.progress import Cancellation
 from understudy.server.problems import Refused
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
 __all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]

@@ -10,15 +10,24 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from understudy.sources.source import SourceFile, universal_lines
 
-__all__ = ["SURROGATE", "RecordLocation", "json_lines", "json_members", "json_records", "read_records_at"]
+__all__ = [
+    "RecordLocation",
+    "json_lines",
+    "json_members",
+    "json_records",
+    "parsed_json",
+    "read_records_at",
+    "shown_json",
+]
 
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
+LONGEST_SHOWN = 200  # characters
 TRIMMED_BYTES = 1 << 19  # what lies behind the window is dropped in pieces: a copy of the rest for each would be slow
 
 MARK = re.compile(rb'["{}\[\],]')
@@ -105,8 +114,13 @@ def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
     except UnicodeDecodeError as error:
         line += _line_ends(raw[: error.start])
         raise source.error("is not UTF-8 text here: the file is damaged, or must be converted first", line) from error
+    return parsed_json(source, text, line, _no_constant)
+
+
+def parsed_json(source: SourceFile, text: str, line: int, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """A text of JSON that begins on a line of a source; `parse_constant` is called for `NaN` and the like."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=parse_constant)
     except json.JSONDecodeError as error:
         message = f"is not valid JSON here ({error.msg}): the file is cut off or damaged"
         raise source.error(message, line + error.lineno - 1) from error
@@ -119,6 +133,11 @@ def _parsed(source: SourceFile, raw: bytes, line: int) -> Any:
         except UnicodeEncodeError as error:
             raise source.error("holds half of a character (a lone surrogate): the file is damaged", line) from error
     return value
+
+
+def shown_json(value: object) -> str:
+    """The beginning of a value as JSON, for a list of what is not read."""
+    return json.dumps(value, ensure_ascii=False)[:LONGEST_SHOWN]
 
 
 def _line_ends(raw: bytes) -> int:

@@ -10,24 +10,25 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
 from understudy.errors import InputError
 from understudy.sources.directions import BRACKETED
+from understudy.sources.events import CastEntry
 from understudy.sources.source import SourceFile
-from understudy.story.types import Character
+from understudy.story.types import Character, Source
 
 __all__ = [
     "SENTENCE_OPENERS",
     "STARTERS",
     "CastList",
+    "DeclaredNames",
     "display_name",
     "fold",
     "is_group",
-    "merge_labels",
     "unambiguous_aliases",
     "words",
 ]
@@ -280,6 +281,19 @@ class ResolvedCast:
             return self.names[fold(label)]
         except KeyError:
             raise InputError(f"'{label}' may be more than one person: use the full name") from None
+
+
+class DeclaredNames:
+    """Declares each name once, where labels are the names of people, not to be merged; a group is nobody."""
+
+    def __init__(self) -> None:
+        self._declared = set[str]()
+
+    def entries(self, at: Source, *names: str) -> Iterator[CastEntry]:
+        for name in names:
+            if name not in self._declared and not is_group(name):
+                self._declared.add(name)
+                yield CastEntry(at, Character(name))
 
 
 MAX_SHARED_SCENES = 0.1

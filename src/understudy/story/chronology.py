@@ -34,13 +34,12 @@ from numpy.typing import NDArray
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
-from understudy.text import stop_words, tokenizer
+from understudy.text import WORD, stop_words, tokenizer
 
 __all__ = ["Chronology", "PersonaKnowledge", "UnknownTerm", "own_sentences"]
 
 CHANCE, FEWEST = 0.05, 3
 VERSE = 0.02  # the share of small words with a capital within a sentence; prose has almost none
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ENDS_SENTENCE = frozenset('.!?…:"“”‘*)]-–—')
 KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{3,}")
 BREAK = re.compile(r"[.,;:!?…()\[\]\"“”*。、！？：；「」『』]+|\s[-–—]+\s|—")

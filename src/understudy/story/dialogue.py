@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from understudy.errors import StoryError, UnknownCharacter
-from understudy.story.cancellation import Cancellation
-from understudy.story.macros import fill_macros
+from understudy.progress import Cancellation
 from understudy.story.names import character_at
 from understudy.story.persona import (
     Other,
@@ -29,7 +28,7 @@ from understudy.story.persona import (
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.past import StoryPast
 from understudy.story.types import Finding, Moment, Scene
-from understudy.story.wording import tie_sentence
+from understudy.story.wording import fill_macros, tie_sentence
 from understudy.text import fold
 
 __all__ = [
@@ -58,7 +57,6 @@ __all__ = [
     "Turn",
     "Usage",
     "mark_found",
-    "must_be_nobody",
     "outsider",
     "situation_at",
 ]
@@ -376,7 +374,7 @@ def outsider(name: str, description: str) -> Other:
 def must_be_nobody(story: Story, other: Other, at: Moment) -> Other:
     """Refuse an outsider who has the name of a character: they would be taken for each other."""
     own = fold(other.name)
-    names = (name for member in story.cast() for name in (member.character.name, *member.character.aliases))
+    names = (name for member in story.cast() for name in member.character.names)
     try:
         is_taken = own in map(fold, names) or bool(character_at(story, other.name, at))
     except UnknownCharacter as error:

@@ -19,14 +19,13 @@ from dataclasses import dataclass, replace
 
 from understudy.errors import UnknownCharacter
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.name_finder import TITLES, UNSPACED, NameReplacer
+from understudy.story.storyfile.name_finder import NOT_NAMES, NameReplacer
 from understudy.story.storyfile.people import SpokenNames
 from understudy.story.types import Character, Fact, Moment, holding_at
-from understudy.text import did_you_mean, fold
+from understudy.text import did_you_mean, fold, is_unspaced
 
 __all__ = [
     "GOES_BY",
-    "Person",
     "ShownNames",
     "ambiguity",
     "character_at",
@@ -83,7 +82,7 @@ def shown_names_at(story: Story, at: Moment, outsiders: Mapping[str, str] | None
     if not false and not outsiders:
         return ShownNames(called, str)
     cast = [member.character for member in story.cast()]
-    others = {name for who in cast if who.name not in false for name in (who.name, *who.aliases)}
+    others = {name for who in cast if who.name not in false for name in who.names}
     hidden: dict[str, str] = {}
     for who in cast:
         if who.name in false:
@@ -97,11 +96,11 @@ def shown_names_at(story: Story, at: Moment, outsiders: Mapping[str, str] | None
 def _stand_ins(character: Character, false: str) -> dict[str, str]:
     """For every name that gives somebody away, what stands in its place: 'Mr Vane' as 'Mr Lodger', others in full."""
     own, new = character.name.split(), false.split()
-    parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in TITLES]
+    parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in NOT_NAMES]
     by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
     names: dict[str, str] = {}
-    for name in dict.fromkeys((character.name, *character.aliases, *parts)):
-        words = [word for word in name.split() if fold(word) not in TITLES]
+    for name in dict.fromkeys((*character.names, *parts)):
+        words = [word for word in name.split() if fold(word) not in NOT_NAMES]
         if not words or _is_part(name, false):
             continue
         renamed = [by_word.get(word, word) for word in name.split()] if set(words) <= by_word.keys() else new
@@ -181,7 +180,7 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
     people = people_at(story, at)
     owners = {person.name: person for person in people}
     by_every_name = [
-        Person(member.character.name, member.character.name, (member.character.name, *member.character.aliases))
+        Person(member.character.name, member.character.name, member.character.names)
         for member in story.cast()
         if member.character.name in owners
     ]
@@ -262,7 +261,7 @@ def _shared_words(name: str, other: str) -> int:
 
 def _is_part(alias: str, name: str) -> bool:
     """Is it a name or part of it, with a title perhaps: 'Mr Benedek' or 'Aurel' of Aurel Benedek?"""
-    words = {fold(word) for word in alias.split()} - TITLES
+    words = {fold(word) for word in alias.split()} - NOT_NAMES
     if words and words <= {fold(word) for word in name.split()}:
         return True
-    return UNSPACED.search(alias) is not None and fold(alias) in fold(name)
+    return is_unspaced(alias) and fold(alias) in fold(name)

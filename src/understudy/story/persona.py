@@ -14,12 +14,12 @@ of its sources than had been said by then. What others feel towards the characte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from understudy.errors import Dead, Unborn
-from understudy.story.macros import fill_macros
 from understudy.story.names import character_at, false_names_at, people_at, spoken_of
 from understudy.story.storyfile import Story
 from understudy.story.types import (
@@ -35,7 +35,7 @@ from understudy.story.types import (
     Scene,
     holding_at,
 )
-from understudy.story.wording import about_other, fact_sentence, tie_sentence
+from understudy.story.wording import about_other, fact_sentence, fill_macros, tie_sentence
 
 __all__ = [
     "NOT_OF_ONESELF",
@@ -194,13 +194,7 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         name=character.name,
         moment=at,
         profile=tuple(dict.fromkeys((*profile, *(fact_sentence(fact, story.language) for fact in holding)))),
-        found={
-            fact_sentence(fact, story.language): FoundSentence(
-                fact.found, fact_sentence(fact, story.language, hedged=False)
-            )
-            for fact in holding
-            if fact.found is not None
-        },
+        found=_found_sentences(holding, partial(fact_sentence, language=story.language)),
         attributes=attributes_of(holding),
         relations=ties,
         past=story.past(character.name, at, shown_as),
@@ -210,6 +204,15 @@ def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[s
         greetings=card.greetings,
         lore=story.lore(character.name),
     )
+
+
+def _found_sentences(facts: Iterable[Fact], sentence: Callable[..., str]) -> dict[str, FoundSentence]:
+    """By the sentences, as they are said."""
+    return {
+        sentence(fact): FoundSentence(fact.found, sentence(fact, hedged=False))
+        for fact in facts
+        if fact.found is not None
+    }
 
 
 def own_facts(story: Story, name: str, at: Moment) -> list[Fact]:
@@ -265,13 +268,7 @@ def other_at(story: Story, name: str, seen_by: Persona) -> Other:
         shown,
         tuple(about_other(fact, shown, story.language) for fact in facts),
         tuple(tie for tie in seen_by.relations if tie.to == shown),
-        found={
-            about_other(fact, shown, story.language): FoundSentence(
-                fact.found, about_other(fact, shown, story.language, hedged=False)
-            )
-            for fact in facts
-            if fact.found is not None
-        },
+        found=_found_sentences(facts, partial(about_other, name=shown, language=story.language)),
     )
 
 

@@ -186,6 +186,11 @@ class Character:
     aliases: tuple[str, ...] = ()
     profile: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return self.name, *self.aliases
+
 
 SECRET = "secret"  # noqa: S105  (the attribute of what one keeps to oneself)
 PROFILE = "profile"
@@ -225,6 +230,10 @@ class Fact:
         """Facts of one key take each other's place. Secrets and sentences are keys of their own: one can have many."""
         return (self.who, self.attribute, *(self.values if self.attribute in (SECRET, PROFILE) else ()))
 
+    @property
+    def people(self) -> tuple[str, ...]:
+        return (self.who,)
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -245,6 +254,10 @@ class Relation:
     def key(self) -> tuple[str, str, str]:
         """Ties of one key take each other's place."""
         return self.of, self.to, self.kind
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        return self.of, self.to
 
 
 @dataclass(frozen=True, slots=True)

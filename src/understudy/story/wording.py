@@ -1,10 +1,14 @@
-"""How facts and ties become sentences, in the first person: one file of sentences a language."""
+"""The words of a story's language: sentences for facts and ties, macros of cards, terms for what people are to others.
+
+Sentences are in the first person; each language has a file of them.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -13,21 +17,29 @@ from understudy.story.types import SECRET, Fact, Finding, Relation
 from understudy.text import known
 
 __all__ = [
-    "CERTAIN",
+    "CHARACTER",
+    "USERS",
+    "TieTerm",
     "about_other",
     "alias_sentence",
     "attribute_label",
     "fact_sentence",
+    "fill_macros",
+    "gender_of",
     "listed",
     "name_sentence",
     "nickname_sentence",
     "plain_lines",
+    "plain_term",
+    "plural_terms",
     "reported",
     "scene_sentence",
     "speaker_words",
+    "terms",
     "tie_sentence",
     "tie_to_faced",
 ]
+
 
 FULL_STOPS = ".。 "
 LABELS = {"export": "expertise"}  # HPD's word for what somebody is good at
@@ -97,8 +109,7 @@ def _hedged(sentence: str, language: str) -> str:
     first = sentence.partition(" ")[0]
     if first in sentences.get("lowered", ()):
         sentence = sentence[:1].lower() + sentence[1:]
-    hedge: str = sentences["hedge"]
-    return hedge.format(sentence=sentence)
+    return _said("hedge", language, sentence=sentence)
 
 
 def tie_to_faced(tie: Relation, language: str) -> str:
@@ -112,26 +123,22 @@ def tie_to_faced(tie: Relation, language: str) -> str:
 
 def name_sentence(name: str, language: str) -> str:
     """'My name is Zita Karst.'"""
-    sentence: str = _sentences(language)["named"]
-    return sentence.format(name=name)
+    return _said("named", language, name=name)
 
 
 def nickname_sentence(name: str, language: str) -> str:
     """'I am Sparrow.'"""
-    sentence: str = _sentences(language)["nicknamed"]
-    return sentence.format(name=name)
+    return _said("nicknamed", language, name=name)
 
 
 def alias_sentence(alias: str, name: str, language: str) -> str:
     """'Sparrow is Pia Lenk.'"""
-    sentence: str = _sentences(language)["alias"]
-    return sentence.format(alias=alias[:1].upper() + alias[1:], name=name)
+    return _said("alias", language, alias=alias[:1].upper() + alias[1:], name=name)
 
 
 def reported(name: str, text: str, language: str) -> str:
     """What somebody else was heard to say."""
-    sentence: str = _sentences(language)["reported"]
-    return sentence.format(name=name, text=text)
+    return _said("reported", language, name=name, text=text)
 
 
 def scene_sentence(key: str, language: str, **values: str) -> str:
@@ -150,6 +157,11 @@ def speaker_words(language: str) -> frozenset[str]:
     return frozenset(_sentences(language)["speaker"])
 
 
+def _said(key: str, language: str, **values: str) -> str:
+    template: str = _sentences(language)[key]
+    return template.format(**values)
+
+
 def _filled(template: str, fact: Fact, language: str, name: str = "") -> str:
     return template.format(value=listed(fact.values, language), attribute=fact.attribute, name=name)
 
@@ -160,3 +172,91 @@ def listed(values: Sequence[str], language: str) -> str:
     *most, last = [value.strip().rstrip(FULL_STOPS) for value in values] or [""]
     join: str = sentences["join"]
     return join.join(most) + sentences.get("last_join", join) + last if most else last
+
+
+# The macros of character cards: `{{char}}`, `{{user}}` and what older cards write for them.
+#
+# They are filled in when a text is used, since only then it is known who is spoken to; where that has no name, it is
+# 'you', in the language of the card. A macro that draws lots gives its first choice, so that the same card reads the
+# same each time; a comment is for whoever edits the card.
+
+
+YOU = {"en": "you", "ja": "あなた", "zh": "你"}
+SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|\n\s*)[\"'“‘*(\[]*\Z")
+
+CHARACTER = re.compile(r"\{\{\s*char\s*\}\}|<(?:bot|char)>", re.IGNORECASE)
+USERS = re.compile(r"(?:\{\{\s*user\s*\}\}|<user>)(?P<own>['’]s\b)?", re.IGNORECASE)
+CALLED = re.compile(r"[,，、]\s?(?:\{\{\s*user\s*\}\}|<user>)(?=\s*(?:[.!?;…。！？*\"”』」]|$))", re.IGNORECASE)
+"""Where whoever reads is called by name: 'Well, {{user}}?'"""
+COMMENT = re.compile(r"\{\{\s*(?://|comment\s*:|hidden_key\s*:)[^{}]*+\}\}", re.IGNORECASE)
+CHOICE = re.compile(r"\{\{\s*(?:random|pick)\s*:{1,2}(?P<first>(?:\\.|[^,{}:\\])*+)[^{}]*+\}\}", re.IGNORECASE)
+
+
+def fill_macros(text: str, char: str, user: str | None = "", language: str = "en") -> str:
+    """The text with names in the place of its macros; `{{char}}` stays where `char` is blank.
+
+    A blank `user` is 'you', and is not called by a name that it does not have; with None, `{{user}}` stays too.
+    """
+    if "{{" not in text and "<" not in text:
+        return text
+    text = CHOICE.sub(lambda match: match["first"].replace("\\,", ",").strip(), COMMENT.sub("", text))
+    if char:
+        text = CHARACTER.sub(lambda _: char, text)
+    if user is None:
+        return text
+    if user:
+        return USERS.sub(lambda match: user + (match["own"] or ""), text)
+    return USERS.sub(lambda match: _you(match, language), CALLED.sub("", text))
+
+
+def _you(match: re.Match[str], language: str) -> str:
+    word = YOU.get(language, YOU["en"])
+    if language == "en" and match["own"]:
+        word = "your"
+    begins = SENTENCE_START.search(match.string[max(0, match.start() - 8) : match.start()])
+    return word.capitalize() if begins else word
+
+
+# The words by which English names what one person is to another: 'wife' is a spouse, and a woman.
+
+
+WITH_PLAIN_TERM = frozenset(("spouse", "parent", "child", "sibling", "grandparent", "grandchild"))
+
+
+@dataclass(frozen=True, slots=True)
+class TieTerm:
+    """What a word says somebody is."""
+
+    kind: str
+    gender: str | None
+    is_plural: bool = False
+
+
+@cache
+def terms() -> dict[str, TieTerm]:
+    found: dict[str, TieTerm] = {}
+    for table, gender in (("either", None), ("male", "male"), ("female", "female")):
+        for kind, words in _tables()[table].items():
+            found |= {word: TieTerm(kind, gender) for word in words}
+    return found | {word: TieTerm(kind, None, is_plural=True) for word, kind in plural_terms().items()}
+
+
+@cache
+def plural_terms() -> dict[str, str]:
+    """Words for several people at once, and their kind."""
+    return {word: kind for kind, words in _tables()["plural"].items() for word in words}
+
+
+def gender_of(term: str) -> str | None:
+    return found.gender if (found := terms().get(term.removeprefix("ex-"))) else None
+
+
+def plain_term(kind: str, gender: str | None) -> str:
+    """The plain word for what a man or a woman is; none where several fit."""
+    words = _tables().get(gender or "", {}).get(kind, ())
+    return words[0] if words and kind in WITH_PLAIN_TERM else ""
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("understudy").joinpath("story", "tie_terms.toml").read_text(encoding="utf-8"))

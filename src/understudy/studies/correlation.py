@@ -9,7 +9,7 @@ are left out. Measures are a JSON document in one of four forms, joined to the a
     {"psprob": {"line 1": 0.3, ...}, ...}                                            several measures by name
     {"line 1": 0.3, ...}                                                             a single one
 
-Rows hold r_s (`metrics.correlation`) of each measure with each question; intervals draw groups of items (what stands
+Rows hold r_s (`metrics.ratings`) of each measure with each question; intervals draw groups of items (what stands
 before the first dot of a name), p values are adjusted after Holm over all rows.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.metrics.correlation import Correlation, correlations
+from understudy.metrics.ratings import Correlation, correlations
 from understudy.metrics.statistics import holm
 from understudy.sources.jsonstream import json_lines
 from understudy.sources.source import SourceFile

@@ -22,8 +22,8 @@ from understudy.agents.reply_lines import characters_asked, question_at, reply_l
 from understudy.database.record_log import RecordLog
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.formats import embedded
-from understudy.formats.hpd.reading import question_of, sessions
-from understudy.formats.probes import read_probes
+from understudy.formats.hpd import question_of, sessions
+from understudy.formats.story_folder import read_probes
 from understudy.people.draft import story_fingerprint
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import USER_NAME, Agent, Situation, Turn, situation_at

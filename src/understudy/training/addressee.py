@@ -30,9 +30,16 @@ from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import ModelFolder
 from understudy.metrics.statistics import interval
-from understudy.people.addressees import FEATURES, MODEL, AddresseeModel, Dialogue, dialogue_of, feature_rows
+from understudy.people.addressees import (
+    FEATURES,
+    MODEL,
+    AddresseeModel,
+    Dialogue,
+    EpithetUse,
+    dialogue_of,
+    feature_rows,
+)
 from understudy.people.names import CharacterNames
-from understudy.people.vocatives import EpithetUse
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress, no_progress
 from understudy.training.task import TrainingTask, check_output, write_trained_model

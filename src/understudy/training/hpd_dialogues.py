@@ -15,7 +15,7 @@ from pathlib import Path
 
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
-from understudy.formats.hpd.reading import Session, sessions
+from understudy.formats.hpd import Session, sessions
 from understudy.formats.recognition import is_hpd
 from understudy.sources.source import SourceFile
 from understudy.story.types import Fact, Moment, Relation

@@ -22,8 +22,7 @@ from understudy.formats.personachat import examples
 from understudy.language.encoding import Floats, SentenceEncoder
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.model_folder import atomic_folder, write_card
-from understudy.people.claims import SceneSpeech, claims_of
-from understudy.people.plausibility import NAME, feature_names
+from understudy.people.claims import NAME, SceneSpeech, claims_of, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
 from understudy.sources.source import SourceFile
 from understudy.training.dialogues import sha256_of

@@ -17,7 +17,7 @@ from understudy.errors import BackendError, InputError
 from understudy.formats import read
 from understudy.judging import Rule
 from understudy.language.backends import Backend, Completion
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage, situation_at
 
 Say = Callable[[Sequence[ChatMessage], Sampling], str]

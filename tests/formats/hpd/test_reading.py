@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
-from understudy.formats.hpd.reading import READER, dialogue_examples, examples
+from understudy.formats.hpd import READER, dialogue_examples, examples
 from understudy.sources.events import (
     CastEntry,
     Description,

@@ -23,8 +23,15 @@ from understudy.formats.prose.corrections import (
     quotations_file_of,
     read_corrections,
 )
-from understudy.formats.prose.corrections_file import render_corrections, write_corrections, write_doubtful
-from understudy.formats.prose.speaker_decisions import entry_named, set_not_speech, set_speaker, undo
+from understudy.formats.prose.decisions import (
+    entry_named,
+    render_corrections,
+    set_not_speech,
+    set_speaker,
+    undo,
+    write_corrections,
+    write_doubtful,
+)
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution
 from understudy.sources.source import SourceFile

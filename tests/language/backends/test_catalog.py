@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import BackendError, MissingExtra
-from understudy.language.backends import catalog, download, llama_server, open_local
+from understudy.language.backends import catalog, download, gguf, open_local
 from understudy.language.backends.catalog import (
     KNOWN,
     find_model,
@@ -137,10 +137,10 @@ def test_a_model_is_opened_by_its_name_and_only_where_it_can_run(
 ) -> None:
     path = tmp_path / "mine.gguf"
     path.write_bytes(CONTENT)
-    monkeypatch.setattr(llama_server, "find_spec", lambda _: None)
+    monkeypatch.setattr(gguf, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[local\]'"):
         open_local(str(path))
-    monkeypatch.setattr(llama_server, "find_spec", lambda _: object())
+    monkeypatch.setattr(gguf, "find_spec", lambda _: object())
     backend = open_local(str(path))
     assert backend.name == "local:mine"
     assert open_local(str(path)) is backend

@@ -15,7 +15,7 @@ from understudy.errors import BackendError
 from understudy.language.backends import Completion
 from understudy.language.backends.gguf import GGUFModel
 from understudy.language.backends.llamacpp import LlamaCppBackend, shared_backend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 pytestmark = needs_model

@@ -13,7 +13,7 @@ from llmserver import Running
 from understudy.errors import BackendError
 from understudy.language.backends import Completion, openai_api
 from understudy.language.backends.openai_api import OpenAIBackend
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import Sampling
 from waiting import until
 

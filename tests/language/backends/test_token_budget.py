@@ -4,7 +4,7 @@ import threading
 import time
 
 from understudy.language.backends.llamacpp import TokenBudget
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 
 
 def test_what_is_reserved_is_given_back() -> None:

@@ -97,18 +97,18 @@ def test_another_processing_has_another_fingerprint(monkeypatch: pytest.MonkeyPa
 def test_a_folder_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no encoder's model folder: it has no model.json"):
         SentenceEncoder(tmp_path)
-    with pytest.raises(InputError, match="of format 99, this Understudy reads format 1"):
+    with pytest.raises(InputError, match="of format 99, .* this version reads format 1"):
         SentenceEncoder(copied(tmp_path / "newer", format=99))
-    with pytest.raises(InputError, match="not an encoder's"):
+    with pytest.raises(InputError, match="a model for 'starspace', not for 'encoder'"):
         SentenceEncoder(copied(tmp_path / "other", agent="starspace"))
-    with pytest.raises(InputError, match="lacks what the encoder needs"):
+    with pytest.raises(InputError, match="has no number for sequences.first"):
         SentenceEncoder(copied(tmp_path / "bare", sequences={}))
     damaged = copied(tmp_path / "damaged")
     (damaged / "encoder.int8.onnx").write_bytes(b"not a model")
     with pytest.raises(InputError, match="cannot be loaded"):
         SentenceEncoder(damaged)
     (damaged / "model.json").write_text("{")
-    with pytest.raises(InputError, match="the card cannot be read"):
+    with pytest.raises(InputError, match="is not JSON"):
         SentenceEncoder(damaged)
 
 
@@ -152,13 +152,13 @@ def test_an_absurd_number_is_an_error(names: tuple[str, ...], value: Any) -> Non
     if value == -1 and names[0] in ("weights", "words", "commonness"):
         assert parse_sequence_format(changed(names, value), shipped_model())
         return
-    with pytest.raises(InputError, match="the card lacks what the encoder needs"):
+    with pytest.raises(InputError, match=r"model\.json has "):
         parse_sequence_format(changed(names, value), shipped_model())
 
 
 @pytest.mark.parametrize("value", [0, 1, 7, 0.5, 4_097])
 def test_a_sequence_has_room_for_its_markers_and_fits_in_memory(value: float) -> None:
-    with pytest.raises(InputError, match="longest.query is"):
+    with pytest.raises(InputError, match="for sequences.longest.query"):
         parse_sequence_format(changed(("sequences", "longest", "query"), value), shipped_model())
 
 
@@ -200,5 +200,5 @@ def test_a_token_that_the_model_does_not_have_is_an_error(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("card", ["[" * 100_000, '{"format": ' + "9" * 5_000 + "}", " " * 10_000_001], ids=len)
 def test_a_card_that_cannot_be_parsed_is_an_error(tmp_path: Path, card: str) -> None:
-    with pytest.raises(InputError, match=r"cannot be read|too large"):
+    with pytest.raises(InputError, match=r"is not JSON|too large"):
         read_encoder_card(linked(tmp_path / "odd", card))

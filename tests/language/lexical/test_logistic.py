@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.language.lexical import Corpus, Rows
+from understudy.language.lexical import Corpus, SparseRows
 from understudy.language.lexical.logistic import balanced_weights, fit, fit_binary, sigmoid
 from understudy.language.lexical.rows import Ints, Reals
 
@@ -16,21 +16,21 @@ LINES = ("where is the tide", "no lamp for my boat", "sea sea sea")
 # By scikit-learn 1.9.1, TfidfVectorizer(analyzer=words) and LogisticRegression(tol=1e-10).
 THREE = ((0.475783, 0.305357, 0.218860), (0.193017, 0.344024, 0.462959), (0.399759, 0.264950, 0.335291))
 TWO = 0.437191  # of the first line, between the first two
-EMPTY = Rows(np.zeros(5, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), 3)
+EMPTY = SparseRows(np.zeros(5, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), 3)
 
 
-def data(classes: int = 3) -> tuple[Corpus, Rows, Ints]:
+def data(classes: int = 3) -> tuple[Corpus, SparseRows, Ints]:
     texts = [text for own in SAID[:classes] for text in own]
     corpus = Corpus(texts)
     return corpus, weighted(corpus.lines.bags(), corpus.lines.bags()), np.repeat(np.arange(classes), 4)
 
 
-def weighted(bags: Rows, known: Rows) -> Rows:
+def weighted(bags: SparseRows, known: SparseRows) -> SparseRows:
     idf = np.log((1 + len(known)) / (1 + np.bincount(known.columns, minlength=known.width))) + 1
-    return Rows(bags.starts, bags.columns, bags.values * idf[bags.columns], known.width).normalized()
+    return SparseRows(bags.starts, bags.columns, bags.values * idf[bags.columns], known.width).normalized()
 
 
-def full(rows: Rows) -> Reals:
+def full(rows: SparseRows) -> Reals:
     matrix = np.zeros((len(rows), rows.width))
     matrix[rows.owners, rows.columns] = rows.values
     return matrix

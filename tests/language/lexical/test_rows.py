@@ -4,20 +4,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language.lexical.rows import Reals, Rows, index_ranges, segment_sums, sorted_unique
+from understudy.language.lexical.rows import Reals, SparseRows, index_ranges, segment_sums, sorted_unique
 
 MATRICES = st.integers(1, 5).flatmap(
     lambda width: st.lists(st.lists(st.integers(0, 3), min_size=width, max_size=width), min_size=1, max_size=6)
 )
 
 
-def sparse(full: Reals) -> Rows:
+def sparse(full: Reals) -> SparseRows:
     rows, columns = np.nonzero(full)
     starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(full)))))
-    return Rows(starts, columns, full[rows, columns], full.shape[1])
+    return SparseRows(starts, columns, full[rows, columns], full.shape[1])
 
 
-def dense(rows: Rows) -> Reals:
+def dense(rows: SparseRows) -> Reals:
     full = np.zeros((len(rows), rows.width))
     full[rows.owners, rows.columns] = rows.values
     return full

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language import lexical
 from understudy.language.lexical import TfIdf
+from understudy.language.lexical.tfidf import Query
 
 WORDS = st.sampled_from(["key", "lamp", "boat", "harbour", "night", "storm", "rope", "tide"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6), max_size=40)
@@ -73,7 +73,7 @@ def test_more_asked_for_than_there_is() -> None:
 
 
 @pytest.mark.parametrize("query", ["", [], {}, "unheard of", {"key": 0.0}])
-def test_nothing_to_look_for(query: lexical.Query) -> None:
+def test_nothing_to_look_for(query: Query) -> None:
     index = TfIdf(["the key", ""])
     assert index.scores(query).tolist() == [0.0, 0.0]
     assert index.top(query, 3) == []

@@ -10,15 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.metrics.utterances import (
-    APPROVED,
-    REJECTED,
-    Utterance,
-    UtteranceStore,
-    databases,
-    open_store,
-)
+from understudy.metrics.utterances import databases
 from understudy.metrics.utterances.databases import UtterancePostgres
+from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 
 WIDTH = 16
 INDEXES = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('utterances_by_vector_16')"
@@ -88,7 +83,7 @@ def test_new_lines_are_found(store: UtteranceStore) -> None:
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "LARGEST_SEARCH", 64)
+    monkeypatch.setattr(databases.UtterancePostgres, "largest_k", 64)
     vectors = clustered(300)
     for index in np.argsort(vectors @ vectors[0])[:120].tolist():  # none of them among the nearest 64
         store.decide(index + 1, REJECTED, "Mara")

@@ -8,9 +8,17 @@ import pytest
 
 from reviewed import line
 from understudy.errors import InputError
-from understudy.metrics.utterances import APPROVED, FILTER, PENDING, REJECTED, UtteranceStore, open_store
-from understudy.metrics.utterances.record import Decision, last_decisions, standing_decisions
+from understudy.metrics.utterances.record import (
+    APPROVED,
+    FILTER,
+    PENDING,
+    REJECTED,
+    ReviewDecision,
+    last_decisions,
+    standing_decisions,
+)
 from understudy.metrics.utterances.review import MINE, NEW, SECOND, Near, Review
+from understudy.metrics.utterances.store import UtteranceStore, open_store
 
 
 def filled(store: UtteranceStore, marks: dict[str, float | None], decision: str = APPROVED) -> None:
@@ -123,8 +131,8 @@ def test_a_decision_that_was_taken_back_is_no_word_of_its_maker(store: Utterance
 
 
 def test_histories_replay() -> None:
-    def entry(decision: str, by: str, why: str = "") -> Decision:
-        return Decision(decision, by, "", why)
+    def entry(decision: str, by: str, why: str = "") -> ReviewDecision:
+        return ReviewDecision(decision, by, "", why)
 
     history = [entry(PENDING, FILTER), entry(APPROVED, FILTER), entry(REJECTED, "Mara"), entry(APPROVED, "Ines")]
     assert last_decisions(history) == {FILTER: APPROVED, "Mara": REJECTED, "Ines": APPROVED}

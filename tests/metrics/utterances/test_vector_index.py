@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.language.encoding.index import GraphIndex
-from understudy.metrics.utterances import (
-    APPROVED,
-    REJECTED,
-    Utterance,
-    UtteranceStore,
-    databases,
-    open_store,
-)
+from understudy.errors import InputError
+from understudy.metrics.utterances import databases, vector_indexes
+from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
+from understudy.metrics.utterances.store import UtteranceStore, open_store
+from understudy.metrics.utterances.vector_indexes import GraphIndex
 from understudy.story.types import Moment
 
 WIDTH = 24
@@ -56,7 +54,7 @@ def add(store: UtteranceStore, vectors: NDArray[np.float32], first: int = 0, dec
 @pytest.fixture(autouse=True)
 def low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(databases, "EXACT_UP_TO", 100)
-    monkeypatch.setattr(databases, "BATCH", 150)
+    monkeypatch.setattr(vector_indexes, "BATCH", 150)
 
 
 @pytest.fixture
@@ -163,7 +161,7 @@ def test_a_graph_that_does_not_fit_is_built_anew(tmp_path: Path, replaced: str) 
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "LARGEST_K", 64)
+    monkeypatch.setattr(databases.UtteranceSqlite, "largest_k", 64)
     vectors = clustered(400)
     add(store, vectors)
     far = np.argsort(vectors @ vectors[0])[:150]  # none of them among the nearest 64
@@ -220,3 +218,26 @@ def test_vectors_are_never_changed_in_place(store: UtteranceStore, tmp_path: Pat
     with sqlite3.connect(tmp_path / "lines.db") as connection:
         blobs = [blob for (blob,) in connection.execute("SELECT vector FROM utterances ORDER BY id")]
     assert blobs == [vector.tobytes() for vector in vectors]
+
+
+def test_a_file_that_is_not_an_index_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no index"):
+        GraphIndex(tmp_path / "none")
+    (tmp_path / "text").write_text("not an index" * 20)
+    with pytest.raises(InputError, match="build it anew"):
+        GraphIndex(tmp_path / "text")
+
+
+def test_an_encoder_can_be_loaded_after_a_graph(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+from understudy.language.encoding import SentenceEncoder
+from understudy.metrics.utterances.vector_indexes import GraphIndex
+graph = GraphIndex.extend(Path(sys.argv[1]), [(range(8), np.eye(8, dtype=np.float32))])
+assert graph.search(np.eye(8, dtype=np.float32)[3], 1)[0][0] == 3 and graph.search(np.ones(8), 0) == []
+print(SentenceEncoder(cache=False).encode(["The tide is out."]).shape)
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path / "graph")], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "(1, 384)\n"), ended.stderr

@@ -12,8 +12,8 @@ from understudy.formats import read
 from understudy.formats.cards.export import card_at
 from understudy.server.openai.copies import Copies, without_card_scene
 from understudy.story.dialogue import Turn, situation_at
-from understudy.story.macros import fill_macros
 from understudy.story.storyfile import Story
+from understudy.story.wording import fill_macros
 
 
 def card_messages(story: Story, who: str, at: str, shown: str = "") -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ import pytest
 
 from reviewed import filled, line
 from server.conftest import MakeContext
-from understudy.metrics.utterances import APPROVED, FILTER, UtteranceStore
+from understudy.metrics.utterances.record import APPROVED, FILTER
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 
 Ask = Callable[..., httpx.Response]

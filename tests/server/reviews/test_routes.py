@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from server.conftest import MakeContext
-from understudy.metrics.utterances import UtteranceStore
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.app import make_app
 
 Ask = Callable[..., httpx.Response]

@@ -12,7 +12,8 @@ from server.chats.conftest import events_of
 from server.conftest import MakeContext
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.loading import ApprovedCandidates
-from understudy.metrics.utterances import APPROVED, FILTER, UtteranceStore
+from understudy.metrics.utterances.record import APPROVED, FILTER
+from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 
 Ask = Callable[..., httpx.Response]

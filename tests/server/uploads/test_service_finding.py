@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from understudy.people.found_file import reject, write_found
+from understudy.people.draft import reject
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.uploads.fixes import Rename
 from understudy.server.uploads.routes import upload_report
@@ -53,7 +53,7 @@ def test_a_corrected_cast_is_looked_through_again_and_decisions_stay(tmp_path: P
             story = registry.story(report.story or "")
             assert story.found_file is not None
             file = read_found(story.found_file, story.levels, story.schema)
-            write_found(reject(file, [entry.id for entry in file.entries if entry.kind != "sibling"]))
+            reject(file, [entry.id for entry in file.entries if entry.kind != "sibling"]).write()
             await uploads.fix(report.id, Rename("Bastien", "Uncle Bastien"))
             await found(uploads, report.id)
             file = read_found(story.found_file, story.levels, story.schema)

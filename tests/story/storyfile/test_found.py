@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from found import found_fact, found_tie
+from found import found_fact, found_tie, write_claims
 from understudy.errors import CastError
 from understudy.formats import read
-from understudy.people.found_file import render_found
-from understudy.story.storyfile.found import BOUND, Decision, FoundEntry, FoundFile, found_file_of, read_found
-from understudy.story.types import Moment, Schema
+from understudy.story.storyfile import Story
+from understudy.story.storyfile.found import (
+    BOUND,
+    FoundDecision,
+    FoundEntry,
+    FoundFile,
+    found_file_of,
+    place_entries,
+    read_found,
+)
+from understudy.story.types import Fact, Moment, Relation, Schema
 
 LEVELS = ("act", "scene", "line")
 FACT = """bound = 0.7
@@ -100,10 +108,10 @@ def test_what_was_accepted_is_certain_and_what_was_changed_is_what_it_was_change
     source = Moment((1, 1, 2))
     tie = FoundEntry("x", found_tie("A", "B", "spouse", source, confidence=0.4, term="wife"), ("q",))
     assert not tie.is_used(0.6)
-    accepted = FoundEntry("x", tie.claim, ("q",), decision=Decision("accepted"))
+    accepted = FoundEntry("x", tie.claim, ("q",), decision=FoundDecision("accepted"))
     found = accepted.decided().found
     assert accepted.is_used(0.6) and found is not None and found.confidence == 1.0
-    changed = FoundEntry("x", tie.claim, ("q",), decision=Decision("changed", ("sibling",))).decided()
+    changed = FoundEntry("x", tie.claim, ("q",), decision=FoundDecision("changed", ("sibling",))).decided()
     assert changed == found_tie("A", "B", "sibling", source)
 
 
@@ -115,10 +123,10 @@ moments = st.tuples(*[st.integers(1, 9)] * 3).map(lambda numbers: Moment(numbers
 def entries(draw: st.DrawFn) -> FoundEntry:
     sources = tuple(sorted(draw(st.lists(moments, min_size=1, max_size=3, unique=True))))
     confidence = draw(st.integers(0, 1000)) / 1000
-    decision = draw(st.sampled_from([Decision(), Decision("accepted"), Decision("rejected")]))
+    decision = draw(st.sampled_from([FoundDecision(), FoundDecision("accepted"), FoundDecision("rejected")]))
     if draw(st.booleans()):
         claim = found_fact(draw(texts), "hobby", draw(texts), *sources, confidence=confidence)
-        decision = draw(st.just(decision) | texts.map(lambda text: Decision("changed", (text,))))
+        decision = draw(st.just(decision) | texts.map(lambda text: FoundDecision("changed", (text,))))
         return FoundEntry("", claim, tuple(draw(texts) for _ in sources), "statements", decision)
     term = draw(st.just("") | texts)
     tie = found_tie(draw(texts), "Mara", "spouse", *sources, confidence=confidence, term=term)
@@ -135,6 +143,126 @@ def test_what_is_written_reads_back(tmp_path: Path, drawn: list[FoundEntry], bou
     ordered = sorted(numbered, key=lambda entry: type(entry.claim).__name__)
     undo = (tuple((entry.id, entry.decision) for entry in ordered),)
     file = FoundFile(tmp_path / "found.toml", bound / 100, tuple(ordered), undo, is_pending)
-    back = parse(file.path, render_found(file))
+    back = parse(file.path, file.render())
     assert back == file
     assert [entry.finding for entry in back.entries] == [entry.finding for entry in ordered]
+
+
+# What was found lies over the story, gives way to its author, and finds its lines again.
+
+
+HOOKS = Moment((1, 1, 3))  # TOBIAS: Was it? I never look at hooks.
+THIEF = Moment((1, 2, 2))  # MARA: Then you are a thief, and a cheap one.
+
+
+def with_found(folder: Path, *claims: Fact | Relation) -> Story:
+    write_claims(read(folder), folder / "found.toml", claims)
+    return read(folder)
+
+
+def test_found_ones_stand_among_the_annotated(story: Path) -> None:
+    opened = with_found(
+        story,
+        found_fact("Tobias Rook", "hobby", "hooks", HOOKS),
+        found_tie("Tobias Rook", "Mara Quill", "friend", THIEF),
+    )
+    (fact,) = opened.facts("Tobias")
+    assert fact.found is not None and fact.since == Moment((1, 1, 4))
+    assert set(fact.found.witnesses) == {"Ines Vale", "Tobias Rook"}
+    assert [tie.kind for tie in opened.relations(of="Tobias", to="Mara")] == ["friend"]
+    assert [fact.since for fact in opened.facts()] == sorted(fact.since for fact in opened.facts())
+    annotated = read(story, annotated=True)
+    assert not annotated.facts("Tobias")
+    assert not annotated.relations(of="Tobias", to="Mara")
+
+
+def test_it_lies_beside_a_story_file_too(story: Path, tmp_path: Path) -> None:
+    made = read(story, into=tmp_path / "key.story")
+    write_claims(made, tmp_path / "key.found.toml", [found_fact("Tobias Rook", "hobby", "hooks", HOOKS)])
+    assert [fact.values for fact in Story.open(tmp_path / "key.story").facts("Tobias")] == [("hooks",)]
+    assert Story.open(tmp_path / "key.story", annotated=True).facts("Tobias") == ()
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        found_fact("Ines Vale", "belongings", "a lamp", THIEF),
+        found_fact("Ines Vale", "profile", "I keep the keys of the harbour", HOOKS),
+        found_tie("Ines Vale", "Tobias Rook", "affection", THIEF, level=2),
+    ],
+)
+def test_what_an_author_wrote_wins_whenever_it_holds(story: Path, claim: Fact | Relation) -> None:
+    opened = with_found(story, claim)
+    assert not any(fact.found for fact in opened.facts())
+    assert not any(tie.found for tie in opened.relations())
+
+
+def test_family_is_one_kind_to_an_author(story: Path) -> None:
+    with (story / "cast.toml").open("a") as cast:
+        cast.write('\n[[relation]]\nof = "Tobias Rook"\nto = "Mara Quill"\nkind = "family"\nfrom = "2.1"\n')
+    opened = with_found(
+        story,
+        found_tie("Tobias Rook", "Mara Quill", "sibling", THIEF),
+        found_tie("Mara Quill", "Tobias Rook", "sibling", THIEF),
+    )
+    assert [(tie.of, tie.kind) for tie in opened.relations() if tie.found] == [("Mara Quill", "sibling")]
+
+
+def test_the_bound_and_decisions_say_what_is_used(story: Path) -> None:
+    file = story / "found.toml"
+    with_found(
+        story,
+        found_fact("Tobias Rook", "hobby", "hooks", HOOKS, confidence=0.5),
+        found_fact("Tobias Rook", "title", "thief", THIEF, confidence=0.9),
+    )
+    opened = read(story)
+    assert [fact.attribute for fact in opened.facts("Tobias")] == ["title"]
+    text = file.read_text()
+    file.write_text(
+        text.replace("confidence = 0.5", 'confidence = 0.5\ndecision = "accepted"').replace(
+            "confidence = 0.9", 'confidence = 0.9\ndecision = "rejected"'
+        )
+    )
+    assert [fact.attribute for fact in opened.facts("Tobias")] == ["hobby"], "read again, since it changed"
+    file.unlink()
+    assert opened.facts("Tobias") == ()
+
+
+def test_lines_are_found_again_by_their_text(story: Path) -> None:
+    with_found(story, found_fact("Tobias Rook", "title", "thief", THIEF))
+    script = (story / "act-1.txt").read_text()
+    shifted = script.replace("TOBIAS: I sold", "[A bell.]\nTOBIAS: I sold")
+    (story / "act-1.txt").write_text(shifted)
+    (fact,) = read(story).facts("Tobias")
+    assert fact.found is not None
+    assert fact.found.sources == (Moment((1, 2, 3)),) and fact.since == Moment((1, 2, 4))
+    (story / "act-1.txt").write_text(script.replace("a cheap one", "a dear one"))
+    opened = read(story)
+    assert opened.facts("Tobias") == ()
+    (placed,) = place_entries(opened, read_found(story / "found.toml", opened.levels, opened.schema))
+    assert placed.problem == "its lines are no longer in the story"
+
+
+def test_why_an_entry_is_not_used(story: Path) -> None:
+    opened = read(story)
+    file = write_claims(
+        opened,
+        story / "found.toml",
+        [
+            found_fact("Ines Vale", "belongings", "a lamp", THIEF),
+            found_fact("Ines Vale", "shoe size", "40", THIEF),
+            found_fact("Nobody", "hobby", "chess", THIEF),
+            found_fact("Mara Quill", "hobby", "chess", THIEF, confidence=0.2),
+        ],
+    )
+    assert [placed.problem for placed in place_entries(opened, file)] == [
+        "the story's author wrote of it",
+        "the story has no 'shoe size': add it under [schema] of its cast.toml",
+        "nobody in the story is called Nobody",
+        "below the bound of 0.6",
+    ]
+    entry = file.entries[3]
+    rejected = FoundFile(
+        file.path, 0.1, (type(entry)(entry.id, entry.claim, entry.quotes, "", FoundDecision("rejected")),)
+    )
+    assert [placed.problem for placed in place_entries(opened, rejected)] == ["rejected"]

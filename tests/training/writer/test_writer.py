@@ -13,7 +13,7 @@ import pytest
 from speakers import tiny_reader
 from understudy.agents.writer import writer_agent
 from understudy.errors import InputError
-from understudy.language.backends.scripted import ScriptedBackend
+from understudy.language.backends.backend import ScriptedBackend
 from understudy.language.model_folder import read_agent_name
 from understudy.training import train
 from understudy.training.dialogues import ProfiledDialogue

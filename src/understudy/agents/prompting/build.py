@@ -12,7 +12,7 @@ from understudy.agents.prompting.contents import PromptContents, PromptMessage, 
 from understudy.agents.prompting.instructions import instructions_contents, render_instructions
 from understudy.agents.prompting.introductions import first_person
 from understudy.errors import InputError
-from understudy.formats.cards import lore_for
+from understudy.formats.cards.lorebook import lore_for
 from understudy.story.dialogue import ChatMessage, Situation, Turn
 from understudy.story.wording import speaker_words
 from understudy.text import words

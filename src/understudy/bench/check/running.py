@@ -19,15 +19,14 @@ from understudy.bench.check.tests_file import CheckTest, TestsFile
 from understudy.bench.run import Row, figure_row, manifest_of
 from understudy.errors import BackendError, InputError
 from understudy.formats import read
-from understudy.formats.probes import is_said
+from understudy.formats.story_folder import is_said
 from understudy.judging import StoryMetrics, judge
 from understudy.language.backends import Backend
 from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson
-from understudy.metrics.utterances import APPROVED
+from understudy.metrics.utterances.record import APPROVED
 from understudy.metrics.voice import voice
-from understudy.progress import Progress, ignore_progress
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation, Progress, ignore_progress
 from understudy.story.dialogue import ChatMessage, Sampling, Score, Usage
 from understudy.story.storyfile import Story
 from understudy.text import guess_language, words

@@ -26,7 +26,7 @@ from typing import Any
 
 from understudy.bench.check.faults import FAULTS, LANGUAGES
 from understudy.errors import InputError, UnderstudyError
-from understudy.formats.probes import Probe, read_probes
+from understudy.formats.story_folder import Probe, read_probes
 from understudy.judging import Rule
 from understudy.metrics.registry import METRICS
 from understudy.story.dialogue import Situation, situation_at

@@ -29,9 +29,8 @@ from typing import Any
 from understudy.formats import read
 from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import Interval, calibration_error, wilson
-from understudy.people.kinship import BOUNDS, Bounds
 from understudy.people.tie_evidence import Gathered, gather, weighed
-from understudy.people.ties import dated_ties, ties
+from understudy.people.ties import BOUNDS, Bounds, dated_ties, ties
 from understudy.progress import Progress, ignore_progress
 from understudy.story.types import KIN
 

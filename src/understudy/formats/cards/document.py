@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from understudy.errors import InputError, StoryError
 from understudy.story.dialogue import Situation
-from understudy.story.macros import CHARACTER, USERS, fill_macros
+from understudy.story.wording import CHARACTER, USERS, fill_macros
 from understudy.text import fold
 from understudy.text import sentences as sentences_of
 

@@ -25,7 +25,7 @@ from understudy.story.types import Line, Relation, Scene
 from understudy.story.wording import listed, scene_sentence, tie_sentence
 from understudy.text import words
 
-__all__ = ["CardScene", "card_at"]
+__all__ = ["card_at"]
 
 NAMESPACE = "understudy"
 NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\\/:*?"<>|]')

@@ -43,7 +43,6 @@ __all__ = [
     "ARCHIVES",
     "LARGEST_FILE",
     "Charx",
-    "charx_of",
     "is_charx",
     "missing_assets",
     "parse_card",

@@ -28,19 +28,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from understudy.story.dialogue import Turn
-from understudy.story.macros import fill_macros
 from understudy.story.types import LoreEntry
+from understudy.story.wording import fill_macros
 
-__all__ = [
-    "POSITIONS",
-    "Unsupported",
-    "active_entries",
-    "compile_regex",
-    "keys_named",
-    "lore_for",
-    "pattern_of",
-    "unsupported_patterns",
-]
+__all__ = ["POSITIONS", "keys_named", "lore_for", "unsupported_patterns"]
 
 SCAN_DEPTH = 2
 MAX_SCANNED = 8_000  # characters that patterns look at, from the newest turn back

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from understudy.text import fold
 
-__all__ = ["CardProfile", "Trait", "parse_profile"]
+__all__ = ["CardProfile", "parse_profile"]
 
 ATTRIBUTES = {
     fold(keyword): attribute

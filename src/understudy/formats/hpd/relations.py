@@ -11,13 +11,12 @@ the order of time (`statements_beside`).
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from understudy.errors import InputError, MissingExtra
-from understudy.sources.archive import DAMAGE
+from understudy.sources.containers import SourceArchive
 from understudy.sources.events import CastEntry, Event, Heading, Opening, Reader, RelationEntry, Unread
 from understudy.sources.names import unambiguous_aliases
 from understudy.sources.source import SourceFile
@@ -166,20 +165,14 @@ def _name(cells: tuple[Any, ...]) -> str:
 
 def _check_archive(source: SourceFile) -> None:
     """Nothing is unpacked before its size is known, and nothing is parsed that is damaged."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            parts = archive.infolist()
-            if len(parts) > MOST_FILES or sum(part.file_size for part in parts) > LARGEST:
-                limit = LARGEST // (1024 * 1024)
-                raise source.error(f"unpacks to more than {limit} MiB: this is no table of relations")
-            if "xl/workbook.xml" not in archive.namelist():
-                raise source.error("is an archive, but not an XLSX workbook: save it as XLSX")
-            for part in parts:
-                if b"<!DOCTYPE" in archive.read(part):
-                    raise source.error(f"declares a document type in {part.filename}, as no spreadsheet program does")
-    except DAMAGE as error:
-        message = f"cannot be unpacked ({error}): the file is cut off, damaged, or not an XLSX workbook"
-        raise source.error(message) from error
+    with SourceArchive(source, "an XLSX workbook") as archive:
+        if len(archive.names) > MOST_FILES or archive.size > LARGEST:
+            raise source.error(f"unpacks to more than {LARGEST // 2**20} MiB: this is no table of relations")
+        if "xl/workbook.xml" not in archive:
+            raise source.error("is an archive, but not an XLSX workbook: save it as XLSX")
+        for name in archive.names:
+            if b"<!DOCTYPE" in archive.read(name).content:
+                raise source.error(f"declares a document type in {name}, as no spreadsheet program does")
 
 
 def _sheets(source: SourceFile) -> Iterator[_Sheet]:

@@ -52,7 +52,6 @@ __all__ = [
     "SpeakerProposal",
     "context_of",
     "corrected",
-    "match_quotations",
     "parse_corrections",
     "quotations_file_of",
     "read_corrections",

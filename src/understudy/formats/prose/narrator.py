@@ -7,10 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from understudy.novels.lexicon import lexicon_of
+from understudy.novels.lexicon import WORD, lexicon_of
 from understudy.novels.marks import is_thought
-from understudy.novels.paragraphs import is_scene_break
-from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span, joined
+from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span, is_scene_break, joined, trimmed
 from understudy.sources.events import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
@@ -136,10 +135,8 @@ class Narrator:
 
 # What a paragraph tells around what is said in it, without the marks and without a bare `she said`.
 
-BLANKS = " \t\n\u3000\xa0"
-OPENING = BLANKS + "\"'“‘«»„‚「『‹›_"
-CLOSING = BLANKS + "\"'”’“‘»«」』›‹_,;—–-"
-WORD = re.compile(r"[^\W\d_]+")
+OPENING = "\"'“‘«»„‚「『‹›_"
+CLOSING = "\"'”’“‘»«」』›‹_,;—–-"
 MORE_VERBS = frozenset(
     "put dijo preguntó respondió contestó disse chiese rispose сказал сказала спросил спросила".split()
 )
@@ -157,20 +154,10 @@ def narrated(text: str, whole: Span, parts: Sequence[Span], verbs: frozenset[str
     edges = [whole.start, *(edge for part in parts for edge in part), whole.end]
     pieces: list[Span] = []
     for index, (start, end) in enumerate(zip(edges[::2], edges[1::2])):
-        piece = _trimmed(text, start, end, index > 0, index < len(parts))
+        piece = trimmed(text, (start, end), CLOSING if index > 0 else "", OPENING if index < len(parts) else "")
         if piece.start < piece.end and not (parts and _is_bare(text, piece, verbs)):
             pieces.append(piece)
     return pieces
-
-
-def _trimmed(text: str, start: int, end: int, after_speech: bool, before_speech: bool) -> Span:
-    left = CLOSING if after_speech else BLANKS
-    right = OPENING if before_speech else BLANKS
-    while start < end and text[start] in left:
-        start += 1
-    while start < end and text[end - 1] in right:
-        end -= 1
-    return Span(start, end)
 
 
 def _is_bare(text: str, piece: Span, verbs: frozenset[str]) -> bool:

@@ -37,15 +37,11 @@ __all__ = [
     "READER",
     "ExtractedText",
     "TextSource",
-    "align_levels",
     "join_paragraphs",
-    "join_prose",
     "left_out",
-    "prose_events",
     "read_together",
     "script_events",
     "story_events",
-    "with_declared",
 ]
 
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from understudy.formats.tei.people import SEXES, CastItem, StatedPeople, StatedRelation
+from understudy.sources.containers import End, Start, Text, xml_tokens
 from understudy.sources.names import display_name, fold, is_group, unambiguous_aliases
 from understudy.sources.source import SourceFile
-from understudy.sources.xmlstream import End, Start, Text, xml_tokens
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 

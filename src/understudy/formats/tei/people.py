@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from understudy.sources.events import FactEntry, RelationEntry
 from understudy.sources.names import fold
-from understudy.story.tie_terms import gender_of, plain_term, terms
 from understudy.story.types import Fact, Moment, Relation, Source
+from understudy.story.wording import gender_of, plain_term, terms
 
 __all__ = ["SEXES", "CastItem", "StatedPeople", "StatedRelation", "facts_and_ties"]
 

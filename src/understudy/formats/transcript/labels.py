@@ -22,7 +22,6 @@ from understudy.formats.transcript.headings import (
     may_contain_page_text,
     split_page_text,
 )
-from understudy.formats.transcript.markup import TextLine
 from understudy.sources.directions import BRACKETED, OPENERS
 from understudy.sources.names import SENTENCE_OPENERS, STARTERS, fold, is_group, words
 
@@ -31,6 +30,7 @@ __all__ = [
     "INNER_LABEL",
     "KNOWN",
     "Label",
+    "TextLine",
     "TranscriptStatistics",
     "collect_statistics",
     "looks_like_label",
@@ -53,6 +53,14 @@ INNER_LABEL = re.compile(
 SENTENCE = re.compile(r"[.!?…,]\s|[!?…]|\.\.")
 ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|Sr|Jr|St|No|Hdm|[A-Z])\.")
 ORDINALS = words("first second third one two three")
+
+
+class TextLine(NamedTuple):
+    """A line of text and the number of the source line it begins on; `gap`: blank lines stood before it."""
+
+    number: int
+    text: str
+    gap: bool = False
 
 
 class Label(NamedTuple):

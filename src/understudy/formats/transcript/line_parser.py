@@ -29,11 +29,11 @@ from understudy.formats.transcript.labels import (
     INNER_LABEL,
     KNOWN,
     Label,
+    TextLine,
     TranscriptStatistics,
     looks_like_label,
     read_label,
 )
-from understudy.formats.transcript.markup import TextLine, without_bbcode
 from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_goings, ends_open, without_brackets
 from understudy.sources.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -64,6 +64,10 @@ TALKING = re.compile(r"\b(?:I|you|your|my|me|we|us|our|I['’]m|you['’]re|let[
 NEEDS_SEGMENTATION = re.compile(r"\[\s*S[cC]|CUT TO|\[/?(?:[biusBIUS]|[a-zA-Z]+=?[^\]\s]*)\]|[\])}]\s*[\[({]")
 WORD = re.compile(r"\w+")
 RULE = re.compile(r"[\W_]+")
+BBCODE = re.compile(
+    r"\[(?:/?(?:b|i|u|s|center|quote|spoiler|list|img|url|size|color|font)|(?:quote|url|size|color|font)=[^\]]*)\]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(slots=True)
@@ -112,7 +116,7 @@ class _LineParser:
         units = 1
         line_segments = [
             segment
-            for text in split_page_text(without_bbcode(line.text).strip())
+            for text in split_page_text(BBCODE.sub("", line.text).strip())
             for segment in segments(text, self.stats)
         ]
         if not line_segments:

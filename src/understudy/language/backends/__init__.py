@@ -6,7 +6,7 @@ from pathlib import Path
 
 from understudy.language.backends.backend import Backend, Completion
 
-__all__ = ["Backend", "Completion", "open_batch", "open_llm", "open_local"]
+__all__ = ["Backend", "Completion", "open_llm", "open_local"]
 
 
 def open_batch(folder: str) -> Backend:
@@ -19,8 +19,8 @@ def open_batch(folder: str) -> Backend:
 
 def open_llm(name: str | None = None) -> Backend:
     """The back end of an entry of models.toml, of a model on the server that is set up, or of the default."""
+    from understudy.language.backends.backend import logged
     from understudy.language.backends.openai_api import OpenAIBackend  # HTTP and TLS are slow to import
-    from understudy.language.backends.prompt_log import logged
     from understudy.language.backends.settings import llm_settings
 
     return logged(OpenAIBackend(llm_settings(name)))
@@ -32,8 +32,8 @@ def open_local(model: str, adapter: Path | None = None) -> Backend:
     :raises BackendError: it is not on this machine.
     :raises MissingExtra: xllamacpp is not installed.
     """
+    from understudy.language.backends.backend import logged
     from understudy.language.backends.catalog import find_model
     from understudy.language.backends.llamacpp import shared_backend
-    from understudy.language.backends.prompt_log import logged
 
     return logged(shared_backend(find_model(model), adapter, model))

@@ -27,7 +27,7 @@ from understudy.language.backends.backend import Completion, estimate_tokens
 from understudy.language.backends.chat_endpoint import PATH, request_body
 from understudy.language.backends.failures import Failure, Failures
 from understudy.language.backends.models_file import LLMSettings
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["BatchBackend", "write_requests"]

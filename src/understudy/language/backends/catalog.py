@@ -19,8 +19,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.user_folders import cache_folder
 from understudy.text import did_you_mean
 
-__all__ = ["DEFAULT_MODEL", "KNOWN", "SUGGESTED", "KnownModel", "LocalModel", "SuggestedModel", "find_model",
-           "installed_model", "local_models", "models_folder", "pull", "remove"]  # fmt: skip
+__all__ = ["DEFAULT_MODEL", "SUGGESTED", "find_model", "installed_model", "local_models", "pull", "remove"]
 
 HUB = "hub:"
 HUB_URL = "https://huggingface.co"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "BASE",
-    "PackedReplies",
     "PromptedReplies",
     "base_card",
     "batch_inputs",

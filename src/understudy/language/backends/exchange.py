@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import io
+import math
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from ipaddress import ip_address
-from threading import Event, Lock, Thread
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from understudy.errors import BackendError, InputError
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 __all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange", "parse_url"]
 
 PIECE = 65536
+Result = TypeVar("Result")
 
 
 class ConnectFailed(OSError):
@@ -50,39 +48,41 @@ class HttpExchange:
     """
 
     def __init__(self, endpoint: Endpoint, connect_timeout_s: float) -> None:
-        self.deadline = float("inf")
-        self._endpoint, self._connect_timeout_s = endpoint, connect_timeout_s
+        self.deadline = math.inf
+        self._connect_timeout_s = connect_timeout_s
         self._connection, self._target, self._headers = _connection(endpoint, connect_timeout_s)
+        self._calls = SimpleQueue[Callable[[], Any] | None]()
+        self._results = SimpleQueue[Any]()
         self._lock = Lock()
-        self._is_done_connecting = Event()
         self._is_aborted = False
-        self._connect_error: Exception | None = None
         self._socket: socket.socket | None = None
         self._response: HTTPResponse | None = None
 
     def __enter__(self) -> HttpExchange:
+        Thread(target=self._work, name="understudy-http", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.abort()
-        if self._response is not None:
-            self._response.close()
-        if self._socket is not None:
-            self._socket.close()
+        self._calls.put(None)
 
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> HTTPResponse:
         """Send the request and wait for the head of the response."""
-        self._connect()
-        self._connection.request(method, self._target + path, body, {**self._headers, **headers})
-        self._response = self._connection.getresponse()
+        try:
+            self._result_of(self._connect, min(self.deadline, monotonic() + self._connect_timeout_s))
+        except TimeoutError:
+            raise ConnectFailed(f"no connection within {self._connect_timeout_s:g} s") from None
+        except ssl.SSLCertVerificationError as error:
+            raise CertificateRefused(error.verify_message) from error
+        except (OSError, HTTPException, ValueError) as error:
+            raise ConnectFailed(getattr(error, "strerror", None) or str(error)) from error
+        self._response = self._result_of(partial(self._send, method, path, body, headers), self.deadline)
         return self._response
 
     def pieces(self) -> Iterator[bytes]:
         """The body as it comes."""
         assert self._response is not None
-        while piece := self._response.read1(PIECE):
+        while piece := self._result_of(partial(self._response.read1, PIECE), self.deadline):
             yield piece
 
     def abort(self) -> None:
@@ -90,88 +90,56 @@ class HttpExchange:
         with self._lock:
             self._is_aborted = True
             if self._socket is not None:
-                # SSLSocket.shutdown() would take the TLS state away from a thread that is reading.
+                # SSLSocket.shutdown() would take the TLS state away from the thread that is reading.
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        self._is_done_connecting.set()
+        self._results.put(ConnectionAbortedError("aborted"))
 
-    def remaining_s(self) -> float | None:
-        """Until the deadline; None where there is none."""
-        remaining = self.deadline - monotonic()
-        if remaining <= 0:
-            raise TimeoutError("the deadline has passed")
-        return None if remaining == float("inf") else remaining
+    def _result_of(self, call: Callable[[], Result], until: float) -> Result:
+        """Make a call in the exchange's own thread, which is left behind if it waits for too long."""
+        self._calls.put(call)
+        try:
+            result = self._results.get(timeout=None if until == math.inf else max(0.0, until - monotonic()))
+        except Empty:
+            raise TimeoutError("the deadline has passed") from None
+        if isinstance(result, Exception):
+            raise result
+        return cast(Result, result)
+
+    def _work(self) -> None:
+        """Neither a DNS lookup nor a read ends at a point in time: they are made here, in a daemon thread."""
+        while (call := self._calls.get()) is not None:
+            try:
+                self._results.put(call())
+            except Exception as error:
+                self._results.put(error)
+        if self._response is not None:
+            self._response.close()
+        self._connection.close()
 
     def _connect(self) -> None:
-        # A DNS lookup cannot be interrupted, so a daemon thread does it, which is abandoned on timeout or abort.
-        Thread(target=self._open, name="understudy-connect", daemon=True).start()
-        is_done = self._is_done_connecting.wait(max(0.0, min(self._connect_timeout_s, self.deadline - monotonic())))
-        if self._is_aborted:
-            raise ConnectionAbortedError("aborted")
-        error = self._connect_error
-        if not is_done or isinstance(error, TimeoutError):
-            self.abort()
-            raise ConnectFailed(f"no connection within {self._connect_timeout_s:g} s")
-        if isinstance(error, ssl.SSLCertVerificationError):
-            raise CertificateRefused(error.verify_message) from error
-        if error is not None:
-            raise ConnectFailed(getattr(error, "strerror", None) or str(error)) from error
-
-    def _open(self) -> None:
-        try:
-            self._connection.connect()
-        except (OSError, HTTPException, ValueError) as error:
-            self._connect_error = error
+        self._connection.connect()
         with self._lock:
-            sock: socket.socket | None = self._connection.sock
-            if sock is not None and (self._is_aborted or self._connect_error is not None):
-                sock.close()
-            elif sock is not None:
-                self._socket = sock
-                self._connection.sock = cast(socket.socket, _DeadlineSocket(sock, self))
-        self._is_done_connecting.set()
+            self._socket = self._connection.sock
+            self._socket.settimeout(None)
+            if self._is_aborted:
+                raise ConnectionAbortedError("aborted")
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> HTTPResponse:
+        self._connection.request(method, self._target + path, body, {**self._headers, **headers})
+        return self._connection.getresponse()
 
 
-class _DeadlineSocket:
-    """What http.client needs of a socket, each wait bounded by the exchange's deadline."""
-
-    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
-        self._socket, self._exchange = sock, exchange
-
-    def sendall(self, data: bytes) -> None:
-        self._socket.settimeout(self._exchange.remaining_s())
-        self._socket.sendall(data)
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineReader(self._socket, self._exchange), PIECE)
-
-    def close(self) -> None:
-        """http.client does so once the response's head is read; the body is still to come, and the exchange closes."""
-
-
-class _DeadlineReader(io.RawIOBase):
-    def __init__(self, sock: socket.socket, exchange: HttpExchange) -> None:
-        self._socket, self._exchange = sock, exchange
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        self._socket.settimeout(self._exchange.remaining_s())
-        return self._socket.recv_into(buffer)
-
-
-def _connection(endpoint: Endpoint, timeout_s: float) -> tuple[HTTPConnection, str, dict[str, str]]:
+def _connection(endpoint: Endpoint, timeout_s: float) -> tuple[HTTPConnection, str, Mapping[str, str]]:
     """A connection that is not open yet, what is put before a request's path, and headers for a proxy."""
     proxy = endpoint.proxy()
     host, port = (endpoint.host, endpoint.port) if proxy is None else (proxy.host, proxy.port)
-    authorization = {} if proxy is None or proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
     if endpoint.scheme == "http":
         connection = HTTPConnection(host, port, timeout=timeout_s)
-        return (connection, endpoint.prefix, {}) if proxy is None else (connection, endpoint.url, authorization)
+        return (connection, endpoint.prefix, {}) if proxy is None else (connection, endpoint.url, proxy.headers)
     connection = HTTPSConnection(host, port, timeout=timeout_s, context=_tls())
     if proxy is not None:
-        connection.set_tunnel(endpoint.host, endpoint.port, authorization)
+        connection.set_tunnel(endpoint.host, endpoint.port, dict(proxy.headers))
     return connection, endpoint.prefix, {}
 
 
@@ -188,14 +156,11 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """An HTTP proxy of the environment; `authorization` is a header's value."""
+    """An HTTP proxy of the environment, and the headers that it is to be sent."""
 
     host: str
     port: int
-    authorization: str | None = None
-
-    def __repr__(self) -> str:  # the authorization holds a password
-        return f"Proxy({self.host!r}, {self.port})"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # they may hold a password
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +209,7 @@ class Endpoint:
         if parts.username is None:
             return Proxy(host, port)
         login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        return Proxy(host, port, "Basic " + base64.b64encode(login.encode()).decode("ascii"))
+        return Proxy(host, port, {"Proxy-Authorization": "Basic " + base64.b64encode(login.encode()).decode("ascii")})
 
 
 def parse_url(url: str) -> Endpoint:

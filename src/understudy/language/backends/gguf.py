@@ -1,6 +1,11 @@
-"""What a GGUF file says about its model: context length, chat template, vocabulary. The weights are not read.
+"""GGUF model files: what one says about its model (context length, vocabulary), and loading it with xllamacpp.
 
 The file begins with the magic, a version, the number of tensors and of fields; each field is a key, a type and a value.
+`GGUFModel` reads these alone, and no weights.
+
+xllamacpp starts an HTTP server that cannot be switched off. It is given a Unix socket in a folder of our own that is
+deleted as soon as the model is loaded, so that nobody can reach it. Windows has none of these: there it listens on the
+loopback device and answers nobody without a random key, which is not kept.
 """
 
 from __future__ import annotations
@@ -16,8 +21,16 @@ from understudy.errors import BackendError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
 
-__all__ = ["GGUFModel"]
+from understudy.errors import MissingExtra
+
+__all__ = ["GGUFModel", "available_cores", "load_server", "require_xllamacpp"]
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -27,6 +40,10 @@ MAX_FIELDS = 65_536
 CONTROL_TOKEN, USER_DEFINED_TOKEN = 3, 4
 BYTES_PER_TOKEN = 3  # an estimate on the safe side, for vocabularies that are not byte-level BPE
 SINGLE_DIGITS = ("smollm", "qwen2")  # their numbers are cut into digits first
+BATCH_TOKENS = 512  # of a prompt between two looks at whether it was cancelled
+PROMPT_CACHE_MIB = 512  # cached prompts of other chats, in memory
+SOCKET_PATH_BYTES = 100  # a little less than any system allows
+QUIET, TALKATIVE = -1, 3
 
 
 class GGUFModel:
@@ -63,10 +80,8 @@ class GGUFModel:
         return tuple(sorted(control, key=len, reverse=True))
 
     def count_tokens(self, text: str) -> int:
-        encoded = text.encode("utf-8", "replace")
-        if self._tokenizer is None:
-            return -(-len(encoded) // BYTES_PER_TOKEN)
-        return len(self._tokenizer.encode(encoded.decode()).ids)
+        tokens = self.tokenize(text)
+        return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) if tokens is None else len(tokens)
 
     def tokenize(self, text: str) -> list[int] | None:
         """The tokens of a text; None for vocabularies that are not byte-level BPE."""
@@ -140,17 +155,97 @@ class _Fields:
         if kind == STRING:
             return self._string()
         if kind != ARRAY:
-            return self._number(NUMBERS[kind]) if kind in NUMBERS else self._unknown(kind)
+            return self._number(_code(kind))
         item, length = self._number("I"), self._number("Q")
-        if item in NUMBERS:
-            code = f"<{length}{NUMBERS[item]}"
-            return list(struct.unpack(code, self._take(struct.calcsize(code))))
-        if item != STRING:
-            return self._unknown(item)
-        if length > len(self._data):
-            raise ValueError("it is broken off")
-        return [self._string() for _ in range(length)]
+        if item == STRING:
+            if length > len(self._data):
+                raise ValueError("it is broken off")
+            return [self._string() for _ in range(length)]
+        code = f"<{length}{_code(item)}"
+        return list(struct.unpack(code, self._take(struct.calcsize(code))))
 
-    @staticmethod
-    def _unknown(kind: int) -> Any:
+
+def _code(kind: int) -> str:
+    if kind not in NUMBERS:
         raise ValueError(f"a field has the unknown type {kind}")
+    return NUMBERS[kind]
+
+
+def load_server(
+    model: Path, adapter: Path | None, context_tokens: int, parallel: int, threads: int | None, verbose: bool
+) -> Any:
+    """An `xllamacpp.Server` whose `parallel` slots share a cache of `context_tokens`.
+
+    :raises BackendError: the model or its adapter cannot be loaded.
+    :raises MissingExtra: xllamacpp is not installed.
+    """
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise MissingExtra("a language model in this process", "local") from error
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(model)
+    if adapter is not None:
+        if not adapter.is_file():
+            raise BackendError(f"{adapter}: there is no such adapter file")
+        lora = xllamacpp.CommonAdapterLoraInfo()
+        lora.path, lora.scale = str(adapter), 1.0
+        params.lora_adapters = [lora]
+        params.special = True  # control tokens are text, so that they can stop a reply
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads or available_cores()
+    params.n_ctx, params.n_parallel, params.kv_unified = context_tokens, parallel, True
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
+    params.cache_ram_mib = PROMPT_CACHE_MIB
+    params.fit_params = params.warmup = params.ui = False
+    params.offline = True
+    params.verbosity = TALKATIVE if verbose else QUIET
+    folder = _isolate(params)
+    try:
+        server = xllamacpp.Server(params)
+        server.handle_completions(
+            {"prompt": "\n", "max_tokens": 1}
+        )  # deleting the server before its loop runs would hang
+    except RuntimeError as error:
+        what = f"{model}" if adapter is None else f"{model} with the adapter {adapter}"
+        raise BackendError(
+            f"{what} cannot be loaded: it is damaged, needs more memory than there is, or is not for llama.cpp as in "
+            f"xllamacpp {xllamacpp.__version__}"
+        ) from error
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+    return server
+
+
+def require_xllamacpp() -> None:
+    """Raise MissingExtra before anything is loaded."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtra("a language model in this process", "local")
+
+
+def available_cores() -> int:
+    """Cores that this process may use and that nobody else uses now; of many processors, two are taken for one core.
+
+    llama.cpp's threads wait for each other after every layer: on a core that others use as well, two threads are ten
+    times slower than one.
+    """
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    cores = processors if processors <= 4 else processors // 2
+    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, min(cores, processors - busy))
+
+
+def _isolate(params: Any) -> Path | None:
+    """Keep others away from the HTTP server; the folder is to be deleted once it has started."""
+    params.api_keys = [secrets.token_hex()]
+    params.n_threads_http = 1
+    if sys.platform == "win32":
+        params.hostnames, params.port = ["127.0.0.1"], 0
+        return None
+    folder = tempfile.mkdtemp(prefix="understudy-")
+    if len(os.fsencode(folder)) > SOCKET_PATH_BYTES - len("/s.sock"):
+        shutil.rmtree(folder)
+        folder = tempfile.mkdtemp(prefix="understudy-", dir="/tmp")
+    params.hostnames = [f"{folder}/s.sock"]
+    return Path(folder)

@@ -22,12 +22,11 @@ from weakref import WeakSet
 
 from understudy.errors import BackendError
 from understudy.language.backends.backend import Completion
-from understudy.language.backends.gguf import GGUFModel
-from understudy.language.backends.llama_server import load_server, require_xllamacpp
-from understudy.story.cancellation import Cancellation
+from understudy.language.backends.gguf import GGUFModel, load_server, require_xllamacpp
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["LlamaCppBackend", "TokenBudget", "close_backends", "shared_backend"]
+__all__ = ["LlamaCppBackend", "shared_backend"]
 
 CONTEXT_TOKENS = 8_192
 MAX_TOKENS = 512  # of a reply, where the sampling does not say

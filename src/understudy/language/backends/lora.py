@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from understudy.errors import InputError
 from understudy.language.model_folder import Tensors
 
-__all__ = ["Adapters", "LowRankLinear", "adapted_layers", "merge_adapters"]
+__all__ = ["Adapters", "adapted_layers", "merge_adapters"]
 
 
 class LowRankLinear(nn.Module):

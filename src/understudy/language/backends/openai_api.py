@@ -20,7 +20,7 @@ from understudy.language.backends.backend import Completion, estimate_tokens
 from understudy.language.backends.chat_endpoint import Cancelled, ChatEndpoint
 from understudy.language.backends.failures import OPTIONAL_FIELDS, Failure
 from understudy.language.backends.models_file import LLMSettings
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
 __all__ = ["OpenAIBackend"]

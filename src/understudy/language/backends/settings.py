@@ -38,7 +38,6 @@ from understudy.language.backends.models_file import (
 from understudy.text import did_you_mean
 
 __all__ = [
-    "ConfiguredLLM",
     "LLMSettings",
     "configured_llms",
     "find_local_servers",

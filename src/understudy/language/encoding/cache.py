@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from understudy.language.encoding.sequences import Encoder, Floats
 from understudy.story.user_folders import cache_folder
 
-__all__ = ["AT_ONCE", "BACKGROUND", "BackgroundQueue", "EncodingCache", "TextVectors", "cache_key", "encoding_at_once"]
+__all__ = ["AT_ONCE", "BACKGROUND", "EncodingCache", "TextVectors", "cache_key", "encoding_at_once"]
 
 MAX_BYTES = 512 * 2**20
 KEY_BYTES = 16

@@ -12,6 +12,7 @@ card are checked against bounds before anything is created from them.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -27,7 +28,7 @@ from understudy.errors import InputError, UnderstudyError
 from understudy.language.encoding.cache import EncodingCache, cache_key
 from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, SequenceFormat, Sequencer
 from understudy.language.libraries import import_library
-from understudy.language.model_folder import MAX_CARD_BYTES, is_number, read_tensors
+from understudy.language.model_folder import ModelFolder, read_card, read_tensors
 
 __all__ = [
     "BACKGROUND",
@@ -44,7 +45,6 @@ __all__ = [
     "shipped_model",
 ]
 
-FORMAT = 1
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
 MAX_WIDTH = 65_536
@@ -54,7 +54,6 @@ MAX_WEIGHT = 1_000.0  # of either sign
 MAX_SHARPNESS = 10_000.0
 STEP = 4  # texts are padded to multiples of this
 BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
-CACHED_AT_ONCE = 512  # texts that are encoded before they are written to the cache
 
 
 def shipped_model() -> Path:
@@ -68,8 +67,63 @@ def shared_encoder() -> SentenceEncoder:
     return SentenceEncoder()
 
 
-class SentenceEncoder:
-    """The encoder of a model folder. `progress` is called with (done, total) while many texts are encoded."""
+class CachedEncoder(ABC):
+    """What encoders have in common: the cache of vectors, and `progress`, called with (done, total) of many texts."""
+
+    width: int
+    batch_texts = 512
+    """Texts that are encoded before they are written to the cache."""
+
+    def __init__(self, cache: Path | bool | None, progress: Callable[[int, int], None] | None) -> None:
+        """`cache` is a folder, None for the user's own, False for no cache."""
+        self._cache_option, self._progress = cache, progress
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A hash of all that decides a vector."""
+
+    @abstractmethod
+    def _reply_key(self, text: str) -> bytes:
+        """The key in the cache of a reply."""
+
+    @cached_property
+    def _cache(self) -> EncodingCache | None:
+        if self._cache_option is False:
+            return None
+        return EncodingCache(
+            self.fingerprint, self.width, self._cache_option if isinstance(self._cache_option, Path) else None
+        )
+
+    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The vectors of replies that are in the cache, and which are; the others are zero."""
+        if self._cache is None:
+            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
+        return self._cache.get([self._reply_key(text) for text in texts])
+
+    def _encode(self, keys: list[bytes], count: int, run: Callable[[list[int]], Floats]) -> Floats:
+        """Cached vectors, and the missing ones encoded. They are cached batch by batch, so that a stop loses little.
+
+        Without keys, the cache is not used.
+        """
+        cache = self._cache if keys else None
+        if cache is None:
+            vectors, present = np.zeros((count, self.width), np.float32), np.zeros(count, np.bool_)
+        else:
+            vectors, present = cache.get(keys)
+        missing = np.flatnonzero(~present).tolist()
+        for start in range(0, len(missing), self.batch_texts):
+            batch = missing[start : start + self.batch_texts]
+            vectors[batch] = run(batch)
+            if cache is not None:
+                cache.add([keys[index] for index in batch], vectors[batch])
+            if self._progress is not None:
+                self._progress(start + len(batch), len(missing))
+        return vectors
+
+
+class SentenceEncoder(CachedEncoder):
+    """The encoder of a model folder, the shipped one by default."""
 
     def __init__(
         self,
@@ -78,42 +132,23 @@ class SentenceEncoder:
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """`folder` is the shipped model by default; `cache` a folder, None for the user's own, False for no cache."""
+        super().__init__(cache, progress)
         self.folder = folder or shipped_model()
         self.card = read_encoder_card(self.folder)
-        self._progress = progress
         sequence_format = parse_sequence_format(self.card, self.folder)
+        self.width = int(self.card["width"])
+        self.weights: Mapping[str, float] = self.card["weights"]
+        self.sharpness = float(self.card.get("sharpness", 20.0))
+        self.word_weights: Mapping[str, float] = self.card.get("words", {})
+        """The weights of shared words in the ranking score; empty for a model trained without them."""
+        self.hubness_weight = float(self.card.get("commonness", 0.0))
+        """How much it counts against a reply that it is near to any context."""
         self._session = load_session(self.folder / WEIGHTS, threads)
         self._sequencer = Sequencer(sequence_format, load_tokenizer(self.folder / TOKENIZER))
         width = self._session.get_outputs()[0].shape[-1]
         if isinstance(width, int) and width != self.width:
             problem = f"the card says that vectors are {self.width} wide, and the model makes them {width} wide"
             raise InputError(f"{problem}: fetch the model again", self.folder / CARD)
-        self._cache_option = cache
-
-    @property
-    def width(self) -> int:
-        return int(self.card["width"])
-
-    @property
-    def weights(self) -> Mapping[str, float]:
-        weights: Mapping[str, float] = self.card["weights"]
-        return weights
-
-    @property
-    def sharpness(self) -> float:
-        return float(self.card.get("sharpness", 20.0))
-
-    @property
-    def word_weights(self) -> Mapping[str, float]:
-        """The weights of shared words in the ranking score; empty for a model trained without them."""
-        weights: Mapping[str, float] = self.card.get("words", {})
-        return weights
-
-    @property
-    def hubness_weight(self) -> float:
-        """How much it counts against a reply that it is near to any context."""
-        return float(self.card.get("commonness", 0.0))
 
     @property
     def rarity(self) -> Floats:
@@ -144,11 +179,8 @@ class SentenceEncoder:
         digest.update(json.dumps(self.card["sequences"], sort_keys=True).encode())
         return digest.hexdigest()
 
-    @cached_property
-    def _cache(self) -> EncodingCache | None:
-        if isinstance(self._cache_option, bool):
-            return EncodingCache(self.fingerprint, self.width) if self._cache_option else None
-        return EncodingCache(self.fingerprint, self.width, self._cache_option)
+    def _reply_key(self, text: str) -> bytes:
+        return cache_key("reply", text)
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:
         """A vector for each text. `keep` says whether the cache is used."""
@@ -158,16 +190,10 @@ class SentenceEncoder:
         vectors = self._encode(
             [cache_key(role, text) for text in distinct] if keep else [],
             len(distinct),
-            lambda indices: self._sequencer.texts([distinct[index] for index in indices], role),
+            lambda indices: self._run(self._sequencer.texts([distinct[index] for index in indices], role)),
         )
         rows = {text: row for row, text in enumerate(distinct)}
         return vectors[[rows[text] for text in texts]] if len(distinct) < len(texts) else vectors
-
-    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The vectors of replies that are in the cache, and which are; the others are zero."""
-        if self._cache is None:
-            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
-        return self._cache.get([cache_key("reply", text) for text in texts])
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         """A vector for each context. Chats are not cached; the questions of a benchmark may be."""
@@ -177,25 +203,10 @@ class SentenceEncoder:
             else []
         )
         return self._encode(
-            keys, len(contexts), lambda indices: self._sequencer.contexts([contexts[index] for index in indices])
+            keys,
+            len(contexts),
+            lambda indices: self._run(self._sequencer.contexts([contexts[index] for index in indices])),
         )
-
-    def _encode(self, keys: list[bytes], count: int, sequences: Callable[[Sequence[int]], list[list[int]]]) -> Floats:
-        """Cached vectors, and the missing ones encoded. They are cached batch by batch, so that a stop loses little."""
-        cache = self._cache if keys else None
-        if cache is None:
-            vectors, present = np.zeros((count, self.width), np.float32), np.zeros(count, np.bool_)
-        else:
-            vectors, present = cache.get(keys)
-        missing = np.flatnonzero(~present).tolist()
-        for start in range(0, len(missing), CACHED_AT_ONCE):
-            batch = missing[start : start + CACHED_AT_ONCE]
-            vectors[batch] = self._run(sequences(batch))
-            if cache is not None:
-                cache.add([keys[index] for index in batch], vectors[batch])
-            if self._progress is not None:
-                self._progress(start + len(batch), len(missing))
-        return vectors
 
     def _run(self, sequences: list[list[int]]) -> Floats:
         vectors = np.zeros((len(sequences), self.width), np.float32)
@@ -223,7 +234,8 @@ def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
             yield length, indices[start : start + size]
 
 
-def load_session(path: Path, threads: int) -> Any:
+def load_session(path: Path, threads: int, extensions: Any = None) -> Any:
+    """A session of ONNX Runtime; `extensions` is its library of operators for graphs that take strings."""
     try:
         onnxruntime = import_library("onnxruntime")
     except ImportError as error:
@@ -232,9 +244,12 @@ def load_session(path: Path, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # The graph is already written the way it runs fastest. Higher levels fuse Add and LayerNormalization into an
-    # operator that is an order of magnitude slower on a CPU.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    if extensions is not None:
+        options.register_custom_ops_library(extensions.get_library_path())
+    else:
+        # The graph is already written the way it runs fastest. Higher levels fuse Add and LayerNormalization into an
+        # operator that is an order of magnitude slower on a CPU.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
@@ -265,63 +280,34 @@ def _incomplete(library: str) -> UnderstudyError:
 
 def read_encoder_card(folder: Path) -> dict[str, Any]:
     """The card of the encoder in a folder, which must have all its files."""
-    path = folder / CARD
     for name in (CARD, WEIGHTS, TOKENIZER):
         if not (folder / name).is_file():
             raise InputError(f"this is no encoder's model folder: it has no {name}", folder)
-    if path.stat().st_size > MAX_CARD_BYTES:
-        raise InputError("is too large to be a model's card", path)
-    try:
-        card = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the card cannot be read: {error}", path) from error
-    if not isinstance(card, dict) or card.get("agent") != "encoder":
-        raise InputError("the card is not an encoder's: choose a folder whose model.json says 'agent': 'encoder'", path)
-    if card.get("format") != FORMAT:
-        raise InputError(
-            f"the model is of format {str(card.get('format'))[:20]}, this Understudy reads format {FORMAT}: "
-            "use a model made for it, or the Understudy the model was made for",
-            path,
-        )
-    return card
+    return read_card(folder, "encoder")
 
 
 def parse_sequence_format(card: Mapping[str, Any], folder: Path) -> SequenceFormat:
     """How a card says that sequences are built. All other numbers of the card are checked too."""
-    try:
-        sequences = card["sequences"]
-        _integer("width", card["width"], 1, MAX_WIDTH)
-        for name in ("weights", "words"):
-            for part, weight in dict(card["weights"] if name == "weights" else card.get(name, {})).items():
-                _number(f"{name}.{part}", weight, -MAX_WEIGHT, MAX_WEIGHT)
-        _number("commonness", card.get("commonness", 0.0), -MAX_WEIGHT, MAX_WEIGHT)
-        _number("sharpness", card.get("sharpness", 1.0), 1 / MAX_SHARPNESS, MAX_SHARPNESS)
-        return SequenceFormat(
-            _integer("sequences.first", sequences["first"], 0, MAX_TOKEN_ID),
-            _integer("sequences.last", sequences["last"], 0, MAX_TOKEN_ID),
-            {
-                role: _integer(f"markers.{role}", marker, 0, MAX_TOKEN_ID)
-                for role, marker in dict(sequences["markers"]).items()
-            },
-            {
-                kind: _integer(f"longest.{kind}", length, *SEQUENCE_TOKENS)
-                for kind, length in dict(sequences["longest"]).items()
-            },
-            bool(sequences.get("theirs", True)),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the card lacks what the encoder needs: {error}", folder / CARD) from error
+    model = ModelFolder(card, {}, folder)
+    model.integer("width", low=1, high=MAX_WIDTH)
+    for name in ("weights", *({"words"} & card.keys())):
+        for part in model.section(name):
+            model.number(name, part, low=-MAX_WEIGHT, high=MAX_WEIGHT)
+    for name, low, high in (("commonness", -MAX_WEIGHT, MAX_WEIGHT), ("sharpness", 1 / MAX_SHARPNESS, MAX_SHARPNESS)):
+        if name in card:
+            model.number(name, low=low, high=high)
 
+    def token_id(*names: str) -> int:
+        return model.integer("sequences", *names, low=0, high=MAX_TOKEN_ID)
 
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    if not is_number(value):
-        raise ValueError(f"{name} is not a number")
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value:g}, and must be from {low:g} to {high:g}")
-    return float(value)
+    def longest(kind: str) -> int:
+        low, high = SEQUENCE_TOKENS
+        return model.integer("sequences", "longest", kind, low=low, high=high)
 
-
-def _integer(name: str, value: Any, low: int, high: int) -> int:
-    if _number(name, value, low, high) != int(value):
-        raise ValueError(f"{name} is {value:g}, where a whole number belongs")
-    return int(value)
+    return SequenceFormat(
+        token_id("first"),
+        token_id("last"),
+        {role: token_id("markers", role) for role in model.section("sequences", "markers")},
+        {kind: longest(kind) for kind in model.section("sequences", "longest")},
+        bool(model.section("sequences").get("theirs", True)),
+    )

@@ -16,13 +16,12 @@ from functools import cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.errors import InputError, MissingExtra
-from understudy.language.encoding.cache import EncodingCache, cache_key
+from understudy.errors import MissingExtra
+from understudy.language.encoding.cache import cache_key
+from understudy.language.encoding.encoder import CachedEncoder, load_session
 from understudy.language.encoding.sequences import Context, Floats
 from understudy.language.libraries import import_library
 
@@ -34,10 +33,11 @@ MAX_CHARACTERS = 1_000
 TURNS = 2  # of a context that are encoded together
 
 
-class MultilingualEncoder:
+class MultilingualEncoder(CachedEncoder):
     """`find` returns one where it is installed, else None."""
 
     width = 512
+    batch_texts = 100
     weights: Mapping[str, float] = {"query": 0.3, "last": 0.7, "persona": 0.3}
     sharpness = 20.0
 
@@ -48,10 +48,13 @@ class MultilingualEncoder:
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
+        super().__init__(cache, progress)
         self.path = path
-        self._session = _session(path, threads)
-        self._cache_option = cache
-        self._progress = progress
+        try:
+            extensions = import_library("onnxruntime_extensions")
+        except ImportError as error:
+            raise MissingExtra("the multilingual encoder", "multilingual") from error
+        self._session = load_session(path, threads, extensions)
 
     @classmethod
     def find(
@@ -71,53 +74,23 @@ class MultilingualEncoder:
         return cls(installed, cache=cache, progress=progress) if installed.is_file() else None
 
     @cached_property
-    def _cache(self) -> EncodingCache | None:
-        if self._cache_option is False:
-            return None
-        digest = blake2b(self.path.read_bytes(), digest_size=12).hexdigest()
-        return EncodingCache(digest, self.width, self._cache_option if isinstance(self._cache_option, Path) else None)
+    def fingerprint(self) -> str:
+        return blake2b(self.path.read_bytes(), digest_size=12).hexdigest()
+
+    def _reply_key(self, text: str) -> bytes:
+        return cache_key(text[:MAX_CHARACTERS])
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
         distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
-        cache = self._cache if keep else None
-        keys = [cache_key(text) for text in distinct]
-        if cache is None:
-            vectors, present = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
-        else:
-            vectors, present = cache.get(keys)
-        missing = np.flatnonzero(~present).tolist()
-        for number, index in enumerate(missing, 1):
-            vector = self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0]
-            vectors[index] = vector.astype(np.float16)
-            if self._progress is not None and (number % 100 == 0 or number == len(missing)):
-                self._progress(number, len(missing))
-        if cache is not None:
-            cache.add([keys[index] for index in missing], vectors[missing])
+
+        def run(indices: list[int]) -> Floats:
+            vectors = [self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0] for index in indices]
+            return np.stack(vectors).astype(np.float16).astype(np.float32)
+
+        vectors = self._encode([cache_key(text) for text in distinct] if keep else [], len(distinct), run)
         rows = {text: row for row, text in enumerate(distinct)}
         return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
-
-    def cached(self, texts: Sequence[str]) -> tuple[Floats, NDArray[np.bool_]]:
-        if self._cache is None:
-            return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
-        return self._cache.get([cache_key(text[:MAX_CHARACTERS]) for text in texts])
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
         return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
-
-
-def _session(path: Path, threads: int) -> Any:
-    try:
-        onnxruntime = import_library("onnxruntime")
-        onnxruntime_extensions = import_library("onnxruntime_extensions")
-    except ImportError as error:
-        raise MissingExtra("the multilingual encoder", "multilingual") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.register_custom_ops_library(onnxruntime_extensions.get_library_path())
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise InputError(f"the multilingual encoder cannot be loaded: {error}", path) from error

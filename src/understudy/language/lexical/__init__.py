@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from understudy.language.lexical.corpus import Corpus, Lines
-from understudy.language.lexical.rows import Rows
-from understudy.language.lexical.tfidf import Floats, Query, TfIdf
+from understudy.language.lexical.rows import SparseRows
+from understudy.language.lexical.tfidf import Floats, TfIdf
 
-__all__ = ["Corpus", "Floats", "Lines", "Query", "Rows", "TfIdf"]
+__all__ = ["Corpus", "Floats", "Lines", "SparseRows", "TfIdf"]

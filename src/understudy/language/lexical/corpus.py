@@ -19,10 +19,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 from understudy.language.lexical.tokenization import is_mark, tokenize_all
 
-__all__ = ["BOUNDARY", "UNKNOWN", "Corpus", "Lines"]
+__all__ = ["BOUNDARY", "Corpus", "Lines"]
 
 BOUNDARY = 0
 UNKNOWN = -1
@@ -156,7 +156,7 @@ class Lines:
         self.corpus, self.texts, self.ids, self.starts = corpus, texts, ids, starts
         self._new, self._new_words = new, list(new)
         self._grams: dict[int, Ints] = {1: ids}
-        self._bags: dict[int, Rows] = {}
+        self._bags: dict[int, SparseRows] = {}
         self._plain: Lines | None = None
 
     def __len__(self) -> int:
@@ -212,7 +212,7 @@ class Lines:
             self._grams[order] = self.corpus.number_own(order) if own else self.corpus.look_up(self, order)
         return self._grams[order]
 
-    def bags(self, order: int = 1) -> Rows:
+    def bags(self, order: int = 1) -> SparseRows:
         """For each line its distinct n-grams, without boundaries, with counts; those the corpus lacks are left out.
 
         Single words that are new here are kept, by the ids they have here.
@@ -226,5 +226,5 @@ class Lines:
             keys, counts = np.unique(owners[there] * width + grams[there], return_counts=True)
             rows, columns = np.divmod(keys, width)
             starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(self)))))
-            self._bags[order] = Rows(starts, columns, counts.astype(np.float64), width)
+            self._bags[order] = SparseRows(starts, columns, counts.astype(np.float64), width)
         return self._bags[order]

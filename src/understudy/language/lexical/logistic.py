@@ -8,19 +8,21 @@ not regularised. Of two classes only the difference w_1 - w_0 matters, and it is
 |w_1 - w_0|^2 / (2 C): that is what binary regression does, and what scikit-learn does.
 
 The loss bends a hundred times as much along frequent words as along rare ones, so steps are scaled by the Hessian's
-diagonal at the start (see `understudy.language.lexical.logistic`); that saves most of the passes over the data.
+diagonal at the start (see `minimize`); that saves most of the passes over the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, Rows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows
 
-__all__ = ["Logistic", "Objective", "balanced_weights", "fit", "fit_binary", "minimize", "sigmoid"]
+__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize", "probability", "sigmoid"]
 
 TOLERANCE = 1e-6
 BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9
@@ -33,7 +35,7 @@ class Logistic:
     weights: Reals
     intercepts: Reals
 
-    def probabilities(self, rows: Rows) -> Reals:
+    def probabilities(self, rows: SparseRows) -> Reals:
         """A row for each of `rows`, a column for each class."""
         scores = rows.product(self.weights) + self.intercepts
         scores -= scores.max(axis=1, keepdims=True)
@@ -48,7 +50,7 @@ def balanced_weights(labels: Ints, classes: int) -> Reals:
 
 
 def fit(
-    rows: Rows, labels: Ints, classes: int, c: float = 1.0, row_weights: Reals | None = None,
+    rows: SparseRows, labels: Ints, classes: int, c: float = 1.0, row_weights: Reals | None = None,
     tolerance: float = TOLERANCE,
 ) -> Logistic:  # fmt: skip
     """The regression that separates the classes; `labels` are 0 .. classes - 1, one a row.
@@ -71,7 +73,7 @@ def fit(
     return Logistic(np.ascontiguousarray(weights[:-1].T), weights[-1].copy())
 
 
-def _objective(rows: Rows, labels: Ints, classes: int, row_weights: Reals, penalty: Reals) -> Objective:
+def _objective(rows: SparseRows, labels: Ints, classes: int, row_weights: Reals, penalty: Reals) -> Objective:
     """Loss and gradient at weights with a row for each feature, the intercept's last, and a column for each class."""
     features = _with_intercept(rows).to_scipy()
     transposed = features.T
@@ -96,26 +98,26 @@ def _objective(rows: Rows, labels: Ints, classes: int, row_weights: Reals, penal
     return objective
 
 
-def _with_intercept(rows: Rows) -> Rows:
+def _with_intercept(rows: SparseRows) -> SparseRows:
     """The rows with one more column, 1 throughout."""
     starts = rows.starts + np.arange(len(rows) + 1)
     columns, values = np.full(starts[-1], rows.width), np.ones(starts[-1])
     given = np.ones(starts[-1], dtype=np.bool_)
     given[starts[1:] - 1] = False
     columns[given], values[given] = rows.columns, rows.values
-    return Rows(starts, columns, values, rows.width + 1)
+    return SparseRows(starts, columns, values, rows.width + 1)
 
 
-def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:
+def fit_binary(features: Reals, labels: Reals, row_weights: Reals, ridge: float = BINARY_PENALTY) -> Reals:
     """A weight for each column, then the intercept, by Newton's method; labels are 1 or 0.
 
-    loss = sum of weight * ln(1 + exp(-y (x . w + b))) / sum of weights + BINARY_PENALTY * |w * std of x|^2
+    loss = sum of weight * ln(1 + exp(-y (x . w + b))) / sum of weights + ridge * |w * std of x|^2
     """
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation[deviation == 0] = 1.0
     rows = np.hstack([(features - mean) / deviation, np.ones((len(features), 1))])
     shares = row_weights / row_weights.sum()
-    penalty = np.full(rows.shape[1], 2 * BINARY_PENALTY)
+    penalty = np.full(rows.shape[1], 2 * ridge)
     penalty[-1] = 0.0
     weights = np.zeros(rows.shape[1])
     for _ in range(BINARY_ROUNDS):
@@ -130,22 +132,16 @@ def fit_binary(features: Reals, labels: Reals, row_weights: Reals) -> Reals:
     return np.append(unscaled, weights[-1] - unscaled @ mean)
 
 
+def probability(weights: Iterable[float], features: Iterable[float], intercept: float) -> float:
+    """Of a single row of few features, the same to the last digit on every machine."""
+    score = intercept + math.fsum(weight * value for weight, value in zip(weights, features, strict=True))
+    return 1 / (1 + math.exp(-score))
+
+
 def sigmoid(values: Reals) -> Reals:
     """1 / (1 + exp(-x)), without overflow."""
     result: Reals = 0.5 * (1 + np.tanh(values / 2))
     return result
-
-
-# Minimises a smooth function of many weights by L-BFGS, in plain numpy.
-#
-# With the last m steps s_i, the changes y_i of the gradient g over them, and their scale c, the next step is the
-# quasi-Newton step in its compact form (Byrd, Nocedal and Schnabel, 1994):
-#
-#     step = - (c g + S b - c Y a),   a = R^-1 (S . g),   b = R^-T ((D + c Y . Y) a - c Y . g)
-#
-# where R_ij = s_i . y_j for i <= j, D is its diagonal and c = s_m . y_m / y_m . y_m: few passes over S and Y. With a
-# hundred thousand weights memory bandwidth is the cost, so arrays are allocated once and overwritten. scipy's L-BFGS-B
-# takes about twice as long on the same objective (docs/decisions/0007).
 
 
 Objective = Callable[[Reals], tuple[float, Reals]]
@@ -159,72 +155,48 @@ SUFFICIENT_DECREASE, SHORTEST_STEP = 1e-4, 1e-10  # of the backtracking line sea
 def minimize(
     objective: Objective, start: Reals, diagonal: Reals, tolerance: float, max_steps: int = MAX_STEPS
 ) -> Reals:
-    """The weights at which the objective is smallest; stops when half the squared Newton step is below `tolerance`.
+    """The weights at which a smooth function is smallest, by L-BFGS with the two-loop recursion (Nocedal, 1980).
 
-    `diagonal` estimates the diagonal of the Hessian: the problem is preconditioned with it.
+    `diagonal` estimates the diagonal of the Hessian: the problem is preconditioned with it. Stops when half the squared
+    Newton step is below `tolerance`. scipy's L-BFGS-B takes over twice as long (docs/decisions/0007).
     """
     scale = 1 / np.sqrt(diagonal)
-    history = LBFGSHistory(len(start))
-    weights, candidate = start.copy(), np.empty_like(start)
+    history = deque[tuple[Reals, Reals, float]](maxlen=MEMORY)
+    weights = start.copy()
     loss, gradient = objective(weights)
     gradient *= scale
     for _ in range(max_steps):
-        direction = history.direction(gradient)
+        direction = _newton_direction(gradient, history)
         slope = float(direction @ gradient)
         if -slope / 2 <= tolerance:
             break
         length = 1.0
         while True:
-            np.multiply(scale, direction, out=candidate)
-            candidate *= length
-            candidate += weights
+            step = length * direction
+            candidate = weights + scale * step
             new_loss, new_gradient = objective(candidate)
             if new_loss <= loss + SUFFICIENT_DECREASE * length * slope or length < SHORTEST_STEP:
                 break
             length /= 2
         new_gradient *= scale
-        history.add(direction, length, new_gradient, gradient)
-        weights, candidate, loss, gradient = candidate, weights, new_loss, new_gradient
+        change = new_gradient - gradient
+        curvature = float(step @ change)
+        if curvature > 0:  # a negative one would make the estimate indefinite
+            history.append((step, change, curvature))
+        weights, loss, gradient = candidate, new_loss, new_gradient
     return weights
 
 
-class LBFGSHistory:
-    """The last steps and gradient changes, in ring buffers, and their inner products."""
-
-    def __init__(self, size: int) -> None:
-        self._both = np.zeros((2 * MEMORY, size))  # one array, so that one pass multiplies with both
-        self._steps, self._changes = self._both.reshape(2, MEMORY, size)
-        self._steps_changes = np.zeros((MEMORY, MEMORY))
-        self._changes_changes = np.zeros((MEMORY, MEMORY))
-        self._direction, self._scratch = np.empty((2, size))
-        self._count = 0
-
-    def add(self, direction: Reals, length: float, gradient: Reals, previous: Reals) -> None:
-        """A step of some length in a direction, with the gradients after and before it."""
-        change = np.subtract(gradient, previous, out=self._scratch)
-        if float(direction @ change) <= 0:  # negative curvature would make the estimate indefinite
-            return
-        slot = self._count % MEMORY
-        self._count += 1
-        np.multiply(direction, length, out=self._steps[slot])
-        self._changes[slot] = change
-        self._steps_changes[:, slot], products = (self._both @ change).reshape(2, MEMORY)
-        self._changes_changes[slot] = self._changes_changes[:, slot] = products
-
-    def direction(self, gradient: Reals) -> Reals:
-        """The quasi-Newton direction; the array is overwritten by the next call."""
-        if not self._count:
-            return np.negative(gradient, out=self._direction)
-        oldest = max(self._count - MEMORY, 0)
-        order = np.arange(oldest, self._count) % MEMORY
-        upper = np.triu(self._steps_changes[np.ix_(order, order)])
-        changes_changes = self._changes_changes[np.ix_(order, order)]
-        scale = upper[-1, -1] / changes_changes[-1, -1]
-        steps, changes = (self._both @ gradient).reshape(2, MEMORY)[:, order]
-        a = np.linalg.solve(upper, steps)
-        b = np.linalg.solve(upper.T, (np.diag(np.diag(upper)) + scale * changes_changes) @ a - scale * changes)
-        coefficients = np.zeros((2, MEMORY))
-        coefficients[0, order], coefficients[1, order] = -b, scale * a
-        direction = np.dot(coefficients.ravel(), self._both, out=self._direction)
-        direction -= np.multiply(gradient, scale, out=self._scratch)
-        return direction
+def _newton_direction(gradient: Reals, history: Sequence[tuple[Reals, Reals, float]]) -> Reals:
+    """The quasi-Newton direction, from the last steps, the changes of the gradient over them, and their products."""
+    direction = -gradient
+    shares = list[float]()
+    for step, change, curvature in reversed(history):
+        shares.append(float(step @ direction) / curvature)
+        direction -= shares[-1] * change
+    if history:
+        _, change, curvature = history[-1]
+        direction *= curvature / float(change @ change)
+    for (step, change, curvature), share in zip(history, reversed(shares)):
+        direction += (share - float(change @ direction) / curvature) * step
+    return direction

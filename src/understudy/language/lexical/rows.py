@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Reals", "Rows", "index_ranges", "segment_sums", "sorted_unique"]
+__all__ = ["Ints", "Reals", "SparseRows", "index_ranges", "segment_sums", "sorted_unique"]
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SparseRows:
     """Row i holds `values[starts[i]:starts[i + 1]]` in the columns at the same indices; columns rise within a row."""
 
     starts: Ints
@@ -35,34 +35,34 @@ class Rows:
         """The row of every value."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def filter_values(self, mask: NDArray[np.bool_]) -> Rows:
+    def filter_values(self, mask: NDArray[np.bool_]) -> SparseRows:
         """All rows, with only the values that the mask keeps."""
         before = np.concatenate(([0], np.cumsum(mask)))
-        return Rows(before[self.starts], self.columns[mask], self.values[mask], self.width)
+        return SparseRows(before[self.starts], self.columns[mask], self.values[mask], self.width)
 
-    def take(self, rows: Ints) -> Rows:
+    def take(self, rows: Ints) -> SparseRows:
         """Some of the rows, in the order given."""
         first, lengths = self.starts[rows], np.diff(self.starts)[rows]
         indices = index_ranges(first, lengths)
         starts = np.concatenate(([0], np.cumsum(lengths)))
-        return Rows(starts, self.columns[indices], self.values[indices], self.width)
+        return SparseRows(starts, self.columns[indices], self.values[indices], self.width)
 
-    def normalized(self) -> Rows:
+    def normalized(self) -> SparseRows:
         """The rows divided by their Euclidean length; an empty row stays empty."""
         lengths = np.sqrt(segment_sums(self.values**2, self.starts))
         lengths[lengths == 0] = 1
-        return Rows(self.starts, self.columns, self.values / lengths[self.owners], self.width)
+        return SparseRows(self.starts, self.columns, self.values / lengths[self.owners], self.width)
 
-    def transpose(self) -> Rows:
+    def transpose(self) -> SparseRows:
         columns = self.to_scipy().T.tocsr()
         columns.sort_indices()
-        return Rows(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data, len(self))
+        return SparseRows(columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data, len(self))
 
     def product(self, matrix: Reals) -> Reals:
-        """Rows @ matrix.T: a row for each of these rows, a column for each row of `matrix`."""
+        """SparseRows @ matrix.T: a row for each of these rows, a column for each row of `matrix`."""
         if len(self.values) < self.width:  # of a few rows, copy only those columns of the matrix that they have
             columns = np.arange(len(self.columns))
-            rows, matrix = Rows(self.starts, columns, self.values, len(columns)), matrix[:, self.columns]
+            rows, matrix = SparseRows(self.starts, columns, self.values, len(columns)), matrix[:, self.columns]
         else:
             rows = self
         result: Reals = rows.to_scipy() @ np.ascontiguousarray(matrix.T)

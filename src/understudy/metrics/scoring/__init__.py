@@ -4,9 +4,3 @@
 workers with Daft, on this machine's cores or on a Ray cluster, and `output` has the worker that scores a part, and
 writes the scores so that a stopped run can go on.
 """
-
-from __future__ import annotations
-
-from understudy.metrics.scoring.inputs import LineSpan, pieces
-
-__all__ = ["LineSpan", "pieces"]

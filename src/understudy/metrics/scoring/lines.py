@@ -13,13 +13,12 @@ from typing import Any, cast
 
 from understudy.errors import InputError
 from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.psprob import SetMetric, Speakers, persona_accuracy, personality_classification_accuracy
+from understudy.metrics.psprob import SetMetric, persona_accuracy, personality_classification_accuracy
 from understudy.metrics.registry import MetricContext
-from understudy.metrics.samples import Samples
 from understudy.metrics.scoring.inputs import pieces
 from understudy.story.dialogue import Score
 
-__all__ = ["PERSONA", "SETS", "OfSet", "Row", "Tally", "score_rows", "score_sets", "set_metrics", "write_scores"]
+__all__ = ["PERSONA", "SETS", "Row", "Tally", "score_rows", "score_sets", "set_metrics", "write_scores"]
 
 Row = dict[str, Any]
 """One line: {line, text, scores: {metric: value or null}, reasons: {metric: text}}."""
@@ -177,51 +176,25 @@ def _equal(before: float | None, after: float | None) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OfSet:
-    """A metric of a set, made for a persona; `chance` is what guessing would have."""
-
-    name: str
-    metric: SetMetric
-    chance: float
-
-
 def set_metrics(
     names: Iterable[str], grounds: MetricContext, labelled: tuple[Sequence[str], Sequence[str]] | None
-) -> list[OfSet]:
+) -> list[SetMetric]:
     """Metrics by name. `persona_accuracy` is learnt from lines that somebody called fit, and lines called unfit."""
-    who, samples = grounds.situation.persona.name, grounds.samples
     metrics = []
     for name in names:
         if name == PERSONALITY:
-            speakers = Speakers.drawn(samples, who)
-            metric = personality_classification_accuracy(samples, who, speakers)
-            metrics.append(OfSet(name, metric, 1 / max(len(speakers.names), 1)))
+            metrics.append(personality_classification_accuracy(grounds.samples, grounds.situation.persona.name))
         else:
             assert labelled is not None
-            metrics.append(OfSet(name, persona_accuracy(*labelled, samples.language), 1 / 2))
+            metrics.append(persona_accuracy(*labelled, grounds.samples.language))
     return metrics
 
 
-def score_sets(batches: Iterable[list[str]], sets: Sequence[OfSet], samples: Samples) -> tuple[int, list[Score]]:
+def score_sets(batches: Iterable[list[str]], metrics: Sequence[SetMetric]) -> tuple[int, list[Score]]:
     """How many lines there are, and each metric's share over all of them; lines without words take no part."""
-    count = spoken = 0
-    won = dict.fromkeys((of_set.name for of_set in sets), 0)
-    lacks: dict[str, str] = {}
+    count, totals = 0, [(0, 0) for _ in metrics]
     for piece in batches:
         count += len(piece)
-        with_words = int((samples.tokenize(piece).lengths > 0).sum())
-        spoken += with_words
-        for of_set in sets:
-            score = of_set.metric(piece)
-            if score.value is not None:
-                won[of_set.name] += round(score.value * with_words)
-            elif with_words:
-                lacks[of_set.name] = score.reason
-    return count, [_whole(of_set, won[of_set.name], spoken, lacks.get(of_set.name, "")) for of_set in sets]
-
-
-def _whole(of_set: OfSet, won: int, spoken: int, lack: str) -> Score:
-    if lack or not spoken:
-        return Score(of_set.name, None, lack or "no line has words")
-    return Score(of_set.name, won / spoken, f"{won:,} of {spoken:,} lines; by chance {of_set.chance:.2f}")
+        counts = [metric.count(piece) for metric in metrics]
+        totals = [(hits + more, spoken + with_words) for (hits, spoken), (more, with_words) in zip(totals, counts)]
+    return count, [metric.score(hits, spoken) for metric, (hits, spoken) in zip(metrics, totals)]

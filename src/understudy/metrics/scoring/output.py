@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     daft = import_library("daft")
 
-__all__ = ["PARTIAL", "Output", "Worker", "join", "note_of", "tally_of", "write_part"]
+__all__ = ["Output", "Worker"]
 
 NOTE, TALLY = b"understudy", b"understudy.tally"
 GROUP_BYTES = 64 << 20  # after which rows are written, however few they are

@@ -5,32 +5,3 @@
 
 Nothing is ever deleted: a decision is one more entry, and so is taking it back.
 """
-
-from __future__ import annotations
-
-from understudy.metrics.utterances.record import (
-    APPROVED,
-    DECISIONS,
-    FILTER,
-    PENDING,
-    REJECTED,
-    Decision,
-    Sayable,
-    StoredUtterance,
-    Utterance,
-)
-from understudy.metrics.utterances.store import UtteranceStore, open_store
-
-__all__ = [
-    "APPROVED",
-    "DECISIONS",
-    "FILTER",
-    "PENDING",
-    "REJECTED",
-    "Decision",
-    "Sayable",
-    "StoredUtterance",
-    "Utterance",
-    "UtteranceStore",
-    "open_store",
-]

@@ -18,7 +18,7 @@ __all__ = [
     "PENDING",
     "REJECTED",
     "UNDONE",
-    "Decision",
+    "ReviewDecision",
     "Sayable",
     "StoredUtterance",
     "Utterance",
@@ -65,7 +65,7 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReviewDecision:
     """One entry of an utterance's history."""
 
     decision: str
@@ -74,9 +74,9 @@ class Decision:
     why: str = ""
 
 
-def standing_decisions(history: Iterable[Decision]) -> list[Decision]:
+def standing_decisions(history: Iterable[ReviewDecision]) -> list[ReviewDecision]:
     """The decisions of a history that were not taken back."""
-    decisions: list[Decision] = []
+    decisions: list[ReviewDecision] = []
     for entry in history:
         if entry.why != UNDONE:
             decisions.append(entry)
@@ -85,7 +85,7 @@ def standing_decisions(history: Iterable[Decision]) -> list[Decision]:
     return decisions
 
 
-def last_decisions(history: Iterable[Decision]) -> dict[str, str]:
+def last_decisions(history: Iterable[ReviewDecision]) -> dict[str, str]:
     """The last decision of each person who has made one and not taken it back."""
     latest: dict[str, str] = {}
     for entry in standing_decisions(history):

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from understudy.metrics.utterances.record import (
     APPROVED,
     FILTER,
-    Decision,
+    ReviewDecision,
     StoredUtterance,
     last_decisions,
     standing_decisions,
 )
 from understudy.metrics.utterances.store import FIELDS, UtteranceStore
 
-__all__ = ["MINE", "NEW", "SECOND", "Near", "Queue", "Review"]
+__all__ = ["MINE", "NEW", "SECOND", "Near", "Review"]
 
 NEW, SECOND, MINE = "new", "second", "mine"
 
@@ -173,7 +173,7 @@ class Review:
         return list(self._store.from_rows(rows))
 
 
-def _by_people(entries: Iterable[Decision]) -> dict[str, str]:
+def _by_people(entries: Iterable[ReviewDecision]) -> dict[str, str]:
     return {who: decision for who, decision in last_decisions(entries).items() if who != FILTER}
 
 

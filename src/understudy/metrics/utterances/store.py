@@ -10,24 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.database import Migration, check_location, is_postgres, is_text, migrate
 from understudy.errors import InputError
-from understudy.metrics.utterances.databases import (
-    PURPOSE,
-    Progress,
-    UtteranceDatabase,
-    UtterancePostgres,
-    UtteranceSqlite,
-)
+from understudy.metrics.utterances.databases import PURPOSE, UtteranceDatabase, UtterancePostgres, UtteranceSqlite
 from understudy.metrics.utterances.record import (
     APPROVED,
     DECISIONS,
     FILTER,
     PENDING,
     UNDONE,
-    Decision,
+    ReviewDecision,
     Sayable,
     StoredUtterance,
     Utterance,
@@ -36,12 +29,12 @@ from understudy.metrics.utterances.record import (
     standing_decisions,
     unpack_moment,
 )
+from understudy.metrics.utterances.vector_indexes import Progress, Vector
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 
 __all__ = ["FIELDS", "UtteranceStore", "open_store"]
 
-Vector = NDArray[np.float32]
 FIELDS = "id, text, character, since, until, file, line, story, decision, decided_by, decided_at"
 PAGE = 500
 
@@ -117,17 +110,17 @@ class UtteranceStore:
             )
         return results[0]
 
-    def history(self, number: int) -> list[Decision]:
+    def history(self, number: int) -> list[ReviewDecision]:
         """Every decision about an utterance, the first one first."""
         rows = self._db.rows(
             "SELECT decision, decided_by, decided_at, why FROM decisions WHERE utterance = ? ORDER BY id", (number,)
         )
-        return [Decision(*row) for row in rows]
+        return [ReviewDecision(*row) for row in rows]
 
-    def histories(self, character: str | None = None, story: str | None = None) -> dict[int, list[Decision]]:
+    def histories(self, character: str | None = None, story: str | None = None) -> dict[int, list[ReviewDecision]]:
         """The histories of all utterances that people, not only the filter, decided about; the latest changed last."""
         where, parameters = _where(character, None, None, story)
-        histories: dict[int, list[Decision]] = {}
+        histories: dict[int, list[ReviewDecision]] = {}
         for number, *entry in self._db.rows(
             f"""SELECT utterance, decisions.decision, decisions.decided_by, decisions.decided_at, why
                 FROM decisions JOIN utterances ON utterances.id = utterance
@@ -135,7 +128,7 @@ class UtteranceStore:
                 AND {where} ORDER BY decisions.id""",
             parameters,
         ):
-            histories[number] = [*histories.pop(number, ()), Decision(*entry)]
+            histories[number] = [*histories.pop(number, ()), ReviewDecision(*entry)]
         return histories
 
     def version(self) -> int:

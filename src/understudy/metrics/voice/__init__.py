@@ -32,23 +32,12 @@ from numpy.typing import NDArray
 
 from understudy.language.lexical import Lines
 from understudy.language.lexical.logistic import fit_binary, sigmoid
-from understudy.language.lexical.rows import Reals, Rows, segment_sums
-from understudy.metrics.line_metric import LineMetric
-from understudy.metrics.samples import Samples
+from understudy.language.lexical.rows import Reals, SparseRows, segment_sums
+from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = [
-    "ENOUGH_LINES",
-    "HEARD_FROM",
-    "Contrast",
-    "ContrastVoice",
-    "TrainedVoice",
-    "VoiceCast",
-    "VoiceSpread",
-    "voice",
-    "voice_spread",
-]
+__all__ = ["ENOUGH_LINES", "HEARD_FROM", "VoiceCast", "voice"]
 
 ORDERS = (1, 2)
 HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
@@ -96,7 +85,7 @@ class Contrast:
         return sorted(terms, key=lambda pair: -abs(pair[1]))
 
 
-def _leanings(bags: Rows, own: Chosen, others: Chosen) -> Reals:
+def _leanings(bags: SparseRows, own: Chosen, others: Chosen) -> Reals:
     """For each term, ln of how much more often the character's lines have it than the others'; NaN if nobody's do."""
     counts, usual = (
         np.bincount(bags.take(np.flatnonzero(some)).columns, minlength=bags.width).astype(np.float64)
@@ -108,13 +97,13 @@ def _leanings(bags: Rows, own: Chosen, others: Chosen) -> Reals:
     return np.where(counts + usual > 0, leanings, np.nan)
 
 
-def _said(bags: Rows, leanings: Reals) -> Rows:
+def _said(bags: SparseRows, leanings: Reals) -> SparseRows:
     """The terms that somebody in the cast has said."""
     known = bags.filter_values(bags.columns < len(leanings))
     return known.filter_values(~np.isnan(leanings[known.columns]))
 
 
-def _scores(bags: Sequence[Rows], leanings: Sequence[Reals]) -> Reals:
+def _scores(bags: Sequence[SparseRows], leanings: Sequence[Reals]) -> Reals:
     known = [_said(bag, some) for bag, some in zip(bags, leanings)]
     total = np.sum([segment_sums(some[bag.columns], bag.starts) for bag, some in zip(known, leanings)], axis=0)
     terms = np.sum([np.diff(bag.starts) for bag in known], axis=0)

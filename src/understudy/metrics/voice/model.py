@@ -40,11 +40,11 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, Rows, segment_sums
+from understudy.language.lexical.rows import Ints, Reals, SparseRows, segment_sums
 from understudy.language.model_folder import ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.metrics.line_metric import Samples
 from understudy.metrics.psprob import weighted_psprob
 from understudy.metrics.ptsal import ptsal_ends
-from understudy.metrics.samples import Samples
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
 
@@ -66,7 +66,7 @@ OWN = "own"
 class SpeakerLines:
     """Encoded lines of a speaker; `marks` are those the model knows, 1 each, and are no longer among the traits."""
 
-    marks: Rows
+    marks: SparseRows
     traits: tuple[Traits, ...]
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ class VoiceModel:
             without_marks.append(replace(line, marks=frozenset()))
         starts = np.cumsum([len(row) for row in rows])
         columns = np.concatenate(rows)
-        return SpeakerLines(Rows(starts, columns, np.ones(len(columns)), len(self.marks)), tuple(without_marks))
+        return SpeakerLines(SparseRows(starts, columns, np.ones(len(columns)), len(self.marks)), tuple(without_marks))
 
     def numbers(self, traits: Traits) -> Ints:
         """The marks of one line that the model knows."""

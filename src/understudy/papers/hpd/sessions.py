@@ -21,7 +21,7 @@ from understudy.bench.items import Items, groups_of
 from understudy.bench.run import Row, figure_row, sampled
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
-from understudy.formats.hpd.reading import dialogue_examples, examples
+from understudy.formats.hpd import dialogue_examples, examples
 from understudy.formats.recognition import is_hpd
 from understudy.metrics.statistics import holm, interval, paired_p
 from understudy.sources.source import SourceFile

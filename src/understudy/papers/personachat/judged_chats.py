@@ -26,7 +26,7 @@ from understudy.language.backends.transformer import open_transformer
 from understudy.language.lexical.logistic import fit_binary
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import CARD, read_agent_name
-from understudy.metrics.correlation import correlations
+from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, interval
 from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
 from understudy.papers.personachat.published import personachat_rating

@@ -52,7 +52,7 @@ from understudy.metrics import (
     uppl,
     weighted_psprob,
 )
-from understudy.metrics.samples import load_lines
+from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
     average_precision,

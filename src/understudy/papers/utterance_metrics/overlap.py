@@ -27,8 +27,8 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import BOT_SIDE, read_judged_chats, volunteers_file
 from understudy.language.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1
-from understudy.metrics.correlation import correlations
 from understudy.metrics.overlap import corpus_ranks
+from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, auc_interval, holm
 from understudy.papers.personachat.sides import Side, fields_of, sides_of, training_of
 from understudy.papers.utterance_metrics.published import paper_mean

@@ -13,8 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.people.continuity.scenes import Fault, Mention, Mentions
-from understudy.people.continuity.terms import WORD, Term, TermFinder
+from understudy.people.continuity.scenes import (
+    WORD,
+    Fault,
+    Mention,
+    Mentions,
+    StoryTerm,
+    TermFinder,
+    facts_by_person,
+)
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation
@@ -42,7 +49,7 @@ def unknown_faults(story: Story, mentions: Mentions, finder: TermFinder) -> list
     ]
 
 
-def _too_soon(term: Term, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:
+def _too_soon(term: StoryTerm, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:
     heard: dict[str, Mention] = {}
     last = where[0]
     for mention in where:
@@ -62,7 +69,7 @@ def _too_soon(term: Term, where: Sequence[Mention], knowledge: _Knowledge) -> It
             heard.setdefault(witness, mention)
 
 
-def _too_early(term: Term, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:
+def _too_early(term: StoryTerm, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:
     early, later = where[0], [mention for mention in where if mention.scene != where[0].scene]
     who = early.line.speaker
     if who is None or term.is_loose or not later:
@@ -86,7 +93,7 @@ def _too_early(term: Term, where: Sequence[Mention], knowledge: _Knowledge) -> I
         yield Fault("unknown", early.line, term.text, reason, (later[0].line.moment,), round(confidence, 2))
 
 
-def _shown(term: Term) -> str:
+def _shown(term: StoryTerm) -> str:
     return f"{term.text}'s true name" if term.kind == "true name" else f"'{term.text}'"
 
 
@@ -95,9 +102,7 @@ class _Knowledge:
 
     def __init__(self, story: Story, mentions: Mentions, finder: TermFinder) -> None:
         self._finder, self._scenes_of, self.scenes = finder, mentions.scenes_of, mentions.scenes
-        self._facts: dict[str, list[Fact]] = {}
-        for fact in story.facts():
-            self._facts.setdefault(fact.who, []).append(fact)
+        self._facts = facts_by_person(story)
         self._ties: dict[str, list[Relation]] = {}
         for tie in story.relations():
             self._ties.setdefault(tie.of, []).append(tie)
@@ -110,7 +115,7 @@ class _Knowledge:
         self._met: dict[str, dict[str, int]] = {}
         self._last_words = {member.character.name: fold(member.character.name.split()[-1]) for member in story.cast()}
 
-    def may_name(self, who: str, term: Term, mention: Mention) -> bool:
+    def may_name(self, who: str, term: StoryTerm, mention: Mention) -> bool:
         at = mention.line.moment
         if term.kind == "thing":
             return self._may_name_thing(who, term, at)
@@ -125,7 +130,7 @@ class _Knowledge:
         own = self._profiles.get(who, frozenset())
         return own.issuperset(words) or any(self._tells(fact, words) for fact in self._facts.get(who, ()))
 
-    def confidence(self, who: str, term: Term, first: Mention, knowers: int) -> float:
+    def confidence(self, who: str, term: StoryTerm, first: Mention, knowers: int) -> float:
         confidence = CONFIDENCE[term.kind]
         if term.kind in ("person", "name"):
             confidence *= BEGINNING_FACTOR if first.scene < BEGINNING * self.scenes else 1
@@ -135,7 +140,7 @@ class _Knowledge:
             confidence *= NEWCOMER_FACTOR if scenes is None or scenes[0] > first.scene else 1
         return round(confidence, 2)
 
-    def _may_name_thing(self, who: str, term: Term, at: Moment) -> bool:
+    def _may_name_thing(self, who: str, term: StoryTerm, at: Moment) -> bool:
         """Its owner may at any time, but for a secret, which one has from its date on; so may those who are told."""
         for fact in self._finder.facts_about(term):
             if fact.who == who and (fact.attribute != SECRET or fact.since <= at):

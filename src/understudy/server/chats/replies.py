@@ -19,6 +19,7 @@ from itertools import takewhile
 import msgspec
 
 from understudy.errors import UnderstudyError
+from understudy.progress import Cancellation
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.scene import history_for, situation_in
 from understudy.server.chats.schemas import MessageDocument, Why, why_of
@@ -29,7 +30,6 @@ from understudy.server.problems import ProblemDocument, problem_response
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.streaming import ShownPieces
-from understudy.story.cancellation import Cancellation
 from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.story.names import ShownNames, people_at, shown_names_at
 from understudy.story.storyfile import Story

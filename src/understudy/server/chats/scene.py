@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
-from understudy.formats.cards import greetings_for
+from understudy.formats.cards.document import greetings_for
 from understudy.people.memory import remembered_person
 from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message, OwnPersona

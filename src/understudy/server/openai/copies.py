@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from understudy.agents.pools import KeyedCache
-from understudy.story.macros import fill_macros
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-from understudy.story.wording import about_other, fact_sentence, scene_sentence, tie_sentence
+from understudy.story.wording import about_other, fact_sentence, fill_macros, scene_sentence, tie_sentence
 from understudy.text import LANGUAGES, fold
 
 __all__ = ["Copies", "without_card_scene"]

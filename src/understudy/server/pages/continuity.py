@@ -21,8 +21,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.people.continuity import KINDS, Continuity, Fault, check_continuity
-from understudy.people.continuity.check import FILE, Dismissals, dismissals_path
+from understudy.people.continuity import (
+    FILE,
+    KINDS,
+    Continuity,
+    Dismissals,
+    Fault,
+    check_continuity,
+    dismissals_path,
+)
 from understudy.server.context import AppContext, context_of
 from understudy.server.drawing.charts import COLOURS, learning_chart
 from understudy.server.pages import form_fields, page, problem_page, redirected, with_query

@@ -20,16 +20,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.people.draft import StoryDraft, draft, read_draft
-from understudy.people.found_file import accept, change, reject, undecided_of_kind, undo, write_found
+from understudy.people.draft import StoryDraft, accept, change, draft, read_draft, reject, undecided_of_kind
 from understudy.server.context import context_of
 from understudy.server.names import tones
 from understudy.server.pages import form_fields, page, redirected, with_query
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, read_found
-from understudy.story.storyfile.overlay import PlacedEntry
+from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, PlacedEntry, read_found
 from understudy.story.types import Fact, Moment
 
 __all__ = ["ROUTES"]
@@ -165,7 +163,7 @@ async def decide_all(request: Request) -> Response:
 
 
 async def take_back(request: Request) -> Response:
-    return await _changed(request, lambda _, found: undo(found))
+    return await _changed(request, lambda _, found: found.undone())
 
 
 def _verdict(decision: str) -> Callable[[FoundFile, Sequence[str]], FoundFile]:
@@ -184,7 +182,7 @@ async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFil
         with DECIDE_LOCK:
             changed = work(story, _kept(story))
             if isinstance(changed, FoundFile):
-                write_found(changed)
+                changed.write()
         stories.put(name, story)  # characters that were made before are made anew
 
     target = people_address(name, *_state(request))

@@ -25,8 +25,7 @@ from understudy.formats.prose.corrections import (
     parse_corrections,
     read_corrections,
 )
-from understudy.formats.prose.corrections_file import render_corrections
-from understudy.formats.prose.speaker_decisions import set_not_speech, set_speaker
+from understudy.formats.prose.decisions import render_corrections, set_not_speech, set_speaker
 from understudy.server.uploads.fixes import QuotationFix, SetSpeaker
 from understudy.sources.names import fold
 from understudy.story.storyfile import Story

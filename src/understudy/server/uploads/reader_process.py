@@ -45,7 +45,7 @@ from understudy.errors import InputError, UnderstudyError
 from understudy.formats import read
 from understudy.formats.evidence import measure
 from understudy.formats.prose.corrections import QUOTATIONS
-from understudy.formats.prose.corrections_file import DoubtfulQuotations
+from understudy.formats.prose.decisions import DoubtfulQuotations
 from understudy.formats.recognition import recognised
 from understudy.formats.story_folder import CAST, NOTES, scripts_in
 from understudy.sources.source import HEAD_BYTES

@@ -193,6 +193,10 @@ class SharedConnection:
     def row(self, query: str, parameters: Sequence[Any] = ()) -> Row | None:
         return next(iter(self.rows(query, parameters)), None)
 
+    def has_table(self, name: str) -> bool:
+        """Files of older versions lack some."""
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+
     def stream(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """For results that may be too large for memory: fetched in batches."""
         with self._locked():

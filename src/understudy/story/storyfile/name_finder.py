@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-__all__ = ["TITLES", "UNSPACED", "HeardName", "NameFinder", "NameReplacer"]
+from understudy.text import TITLES, WORD, either, is_unspaced
 
-TOKEN = re.compile(r"[^\W_]+(?:[’'][^\W_]+)*")
+__all__ = ["NOT_NAMES", "HeardName", "NameFinder", "NameReplacer"]
+
 BEGINNING = re.compile(r"(?<![^\W_])[^\W_a-z][^\W_]*(?:[’'][^\W_]+)*")  # a token that may begin a name
-UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 RUN_ON = "\u3005\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # hiragana, Han, Hangul: words are not set apart
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
 SPACED = f"[^\\W_{RUN_ON}{KATAKANA}]"  # letters and digits of scripts that set words apart
 POSSESSIVE = ("'s", "’s")
-TITLES = frozenset("mr mrs ms miss dr doctor sir lady lord captain the old young little uncle aunt".split())
+NOT_NAMES = TITLES | frozenset("doctor the old young little uncle aunt".split())
+"""What can be part of a name, and means nobody by itself."""
 
 
 class HeardName(NamedTuple):
@@ -39,9 +40,9 @@ class NameFinder:
         parts: dict[str, set[int]] = {}
         for character, name in names:
             owners.setdefault(name, set()).add(character)
-            tokens = TOKEN.findall(name)
+            tokens = WORD.findall(name)
             for token in tokens if len(tokens) > 1 else ():
-                if token.lower() not in TITLES and len(token) > 1 and not token[0].islower():
+                if token.lower() not in NOT_NAMES and len(token) > 1 and not token[0].islower():
                     parts.setdefault(token, set()).add(character)
         for part, who in parts.items():
             owners.setdefault(part, who)  # a name that stands on its own, shared or not, wins over a part of one
@@ -50,17 +51,17 @@ class NameFinder:
         self._unspaced: dict[str, HeardName] = {}
         for name, who in owners.items():
             heard = HeardName(next(iter(who)), name)
-            if UNSPACED.search(name):
+            if is_unspaced(name):
                 self._unspaced[name] = heard
                 continue
             for form in {name, name.upper()}:
-                tokens = TOKEN.findall(form)
+                tokens = WORD.findall(form)
                 if tokens and not tokens[0].islower():
                     self._by_token.setdefault(tokens[0], []).append((tuple(tokens), heard))
         self._beginnings = {token + ending for token in self._by_token for ending in ("", *POSSESSIVE)}
         for entries in self._by_token.values():
             entries.sort(key=lambda entry: -len(entry[0]))
-        self._unspaced_pattern = re.compile("|".join(map(re.escape, sorted(self._unspaced, key=len, reverse=True))))
+        self._unspaced_pattern = re.compile(either(self._unspaced))
 
     def find(self, text: str) -> Iterator[int]:
         """The characters named in a text, each as often as named. The longest name at a place wins."""
@@ -82,7 +83,7 @@ class NameFinder:
                     yield heard
                     end = match.end()
                     break
-                tokens = list(islice(TOKEN.finditer(text, match.start()), len(name)))
+                tokens = list(islice(WORD.finditer(text, match.start()), len(name)))
                 if tuple(_bare(token[0]) for token in tokens) == name:
                     yield heard
                     end = tokens[-1].end()

@@ -1,4 +1,4 @@
-"""A story as a view on its file: nothing is held in memory but where the file is.
+"""A story as a view on its file: of its lines none are held in memory, only its people and their dated facts and ties.
 
 A `Story` knows everything, the future included. Only readers, authors' reports and `persona_at` hold one; an agent
 never does.
@@ -7,14 +7,13 @@ never does.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from understudy.errors import InputError, UnknownMoment
-from understudy.story.storyfile.cards import CardFile, CardRecord
 from understudy.story.storyfile.database import (
     DOUBTFUL,
     AttributedLines,
@@ -26,19 +25,20 @@ from understudy.story.storyfile.database import (
     translated_errors,
     unpack,
 )
-from understudy.story.storyfile.delivery import deliveries
-from understudy.story.storyfile.found import found_file_of
-from understudy.story.storyfile.overlay import FoundClaims, FoundOverlay
-from understudy.story.storyfile.past import StoryPast
-from understudy.story.storyfile.people import CastMember, People, SpokenNames
+from understudy.story.storyfile.found import FoundClaims, FoundOverlay, found_file_of
+from understudy.story.storyfile.past import StoryPast, deliveries
+from understudy.story.storyfile.people import CardFile, CardRecord, CastMember, People, SpokenNames
 from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
-from understudy.story.types import Character, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
+from understudy.story.types import Character, Dated, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 
 __all__ = ["FileCounts", "Story", "UnreadLine"]
 
 PASTS = 64  # most recently used ones that stay open
 PRESENT = 1 << 14  # lines whose company is remembered
 SPEECH = 6  # lines back that a direction for how a line is spoken is looked for
+LINES = """SELECT scenes.moment, lines.number, characters.name, lines.text, files.name, lines.line
+           FROM lines JOIN scenes ON scenes.id = lines.scene JOIN files ON files.id = lines.file
+           LEFT JOIN characters ON characters.id = lines.speaker"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,6 @@ class Story:
         self.schema = Schema().extended(tuple(json.loads(about["attributes"])), tuple(json.loads(about["kinds"])))
         self._people = People(self._db, self.title, self.levels)
         self._cards = CardFile(self._db)
-        has_terms = "term" in (column for _, column, *_ in self._db.rows("PRAGMA table_info(relations)"))
-        self._term = "term" if has_terms else "''"  # a file of an older version has none
         # One past for equal queries, so that what is computed from it (an index, vectors) is computed once.
         self._pasts = lru_cache(PASTS)(partial(StoryPast, address, path, self.levels))
         self._present: dict[Moment, frozenset[str]] = {}
@@ -121,21 +119,21 @@ class Story:
     def first_moment(self) -> Moment | None:
         """Where the story's first scene begins; None where it has none."""
         row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1")
-        return None if row is None else unpack(row[0], self.levels)
+        return None if row is None else self._moment(row[0])
 
     def opening_end(self) -> Moment:
         """Where the story's first scene has ended: its second one, or the end."""
         row = self._db.row("SELECT moment FROM scenes ORDER BY id LIMIT 1 OFFSET 1")
-        return Moment.end(self.levels) if row is None else unpack(row[0], self.levels)
+        return Moment.end(self.levels) if row is None else self._moment(row[0])
 
     def last_moment(self) -> Moment | None:
         """The story's last line; None for one that has a cast and ties but no scenes."""
         row = self._db.row("SELECT moment, last - first + 1 FROM scenes ORDER BY id DESC LIMIT 1")
-        return None if row is None else unpack(row[0], self.levels, *([row[1]] if row[1] else []))
+        return None if row is None else self._moment(row[0], *([row[1]] if row[1] else []))
 
     def cast(self) -> tuple[CastMember, ...]:
         """Everybody, those who speak most first."""
-        return self._people.cast()
+        return self._people.cast
 
     def cast_before(self, at: Moment) -> tuple[CastMember, ...]:
         """Those who have spoken before a moment, with what they had said by then."""
@@ -172,28 +170,19 @@ class Story:
                    WHERE scene = ? ORDER BY characters.lines DESC, characters.id""",
                 (number,),
             )
-            yield Scene(
-                unpack(moment, self.levels), setting, tuple(name for (name,) in present), tuple(self._lines(number))
-            )
+            yield Scene(self._moment(moment), setting, tuple(name for (name,) in present), self._lines(number))
 
     def lines_with(self, wanted: Callable[[str], bool], before: Moment) -> Iterator[Line]:
         """Lines before a moment whose text is as wanted, in story order."""
-        rows = self._db.stream(
-            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
-               FROM lines JOIN scenes ON scenes.id = scene JOIN files ON files.id = lines.file
-               LEFT JOIN characters ON characters.id = speaker WHERE lines.id < ? ORDER BY lines.id""",
-            (self._bound(before),),
-        )
-        for moment, number, speaker, text, file, line in rows:
-            if wanted(text):
-                yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+        rows = self._db.stream(f"{LINES} WHERE lines.id < ? ORDER BY lines.id", (self._bound(before),))
+        return (line for line in map(self._line, rows) if wanted(line.text))
 
     def outline(self) -> Iterator[tuple[Moment, str, int]]:
         """Every scene's moment, setting and number of lines, without the lines."""
         rows = self._db.rows("SELECT moment, setting, first, last FROM scenes ORDER BY id")
         most = self.count()[1]  # whoever counts to the number of lines counts to no more than there are
         for moment, setting, first, last in rows:
-            yield unpack(moment, self.levels), setting, max(0, min(last, most) - first + 1)
+            yield self._moment(moment), setting, max(0, min(last, most) - first + 1)
 
     def presence_intervals(self, scene: Moment) -> tuple[tuple[str, int, int], ...]:
         """Who was there for which lines of a scene: (name, first, last), counted within the scene."""
@@ -208,25 +197,21 @@ class Story:
     def headings(self) -> Iterator[tuple[Moment, str]]:
         """Parts, chapters, episodes that have a title, in order."""
         rows = self._db.rows("SELECT moment, title FROM headings WHERE moment IS NOT NULL AND title <> '' ORDER BY id")
-        for moment, title in rows:
-            yield unpack(moment, self.levels), title
+        return ((self._moment(moment), title) for moment, title in rows)
 
     def heading_sources(self) -> Iterator[tuple[Moment, Source]]:
         """Where each of the `headings` stands in its source."""
-        rows = self._db.rows(
-            """SELECT moment, files.name, line FROM headings JOIN files ON files.id = file
-               WHERE moment IS NOT NULL AND title <> '' ORDER BY headings.id"""
-        )
-        for moment, file, line in rows:
-            yield unpack(moment, self.levels), Source(file, line)
+        return self._sources("headings", "WHERE moment IS NOT NULL AND title <> ''")
 
     def scene_sources(self) -> Iterator[tuple[Moment, Source]]:
         """Where each scene begins in its source."""
+        return self._sources("scenes")
+
+    def _sources(self, table: str, which: str = "") -> Iterator[tuple[Moment, Source]]:
         rows = self._db.rows(
-            "SELECT moment, files.name, line FROM scenes JOIN files ON files.id = file ORDER BY scenes.id"
+            f"SELECT moment, files.name, line FROM {table} JOIN files ON files.id = file {which} ORDER BY {table}.id"
         )
-        for moment, file, line in rows:
-            yield unpack(moment, self.levels), Source(file, line)
+        return ((self._moment(moment), Source(file, line)) for moment, file, line in rows)
 
     def line(self, moment: Moment) -> Line | None:
         """The line at a moment; None where there is none."""
@@ -234,13 +219,11 @@ class Story:
             return None
         *scene, number = moment.numbers
         row = self._db.row(
-            """SELECT characters.name, text, files.name, lines.line
-               FROM scenes JOIN lines ON lines.id = scenes.first + ?2 - 1 JOIN files ON files.id = lines.file
-               LEFT JOIN characters ON characters.id = speaker
-               WHERE scenes.moment = ?1 AND lines.number = ?2 AND lines.scene = scenes.id""",
+            f"""{LINES} WHERE lines.id = (SELECT first + ?2 - 1 FROM scenes WHERE moment = ?1)
+               AND lines.number = ?2 AND scenes.moment = ?1""",
             (pack(Moment(tuple(scene))), number),
         )
-        return None if row is None else Line(Moment(moment.numbers, self.levels), row[0], row[1], Source(*row[2:]))
+        return None if row is None else self._line(row)
 
     def present_at(self, moment: Moment) -> frozenset[str]:
         """Who was there for a line, and heard it if it was said; nobody where there is none."""
@@ -277,56 +260,61 @@ class Story:
 
     def facts(self, who: str | None = None) -> tuple[Fact, ...]:
         """All dated facts, or one character's, in order of their dates; the future included, and what was found."""
-        annotated = self.annotated_facts(who)
-        if not (found := self._found().facts):
-            return annotated
-        if who is not None:
-            name = self._people.names()[self._people.number(who)]
-            found = tuple(fact for fact in found if fact.who == name)
-        return tuple(sorted((*found, *annotated), key=lambda fact: fact.since))
+        return _in_order(self.annotated_facts(who), self._of(who, self._found().facts))
 
     def annotated_facts(self, who: str | None = None) -> tuple[Fact, ...]:
         """The facts that an author wrote."""
-        names = self._people.names()
-        rows = self._db.rows(
-            """SELECT who, attribute, content, since, until, known_to FROM facts
-               WHERE ?1 IS NULL OR who = ?1 ORDER BY since, id""",
-            (None if who is None else self._people.number(who),),
-        )
-        return tuple(
-            Fact(
-                names[owner], attribute, tuple(json.loads(content)), self._date(since), self._date_or_none(until),
-                None if known_to is None else tuple(names[number] for number in json.loads(known_to)),
-            )
-            for owner, attribute, content, since, until, known_to in rows
-        )  # fmt: skip
+        return self._of(who, self._annotated_facts)
 
     def relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
         """All dated ties, or those of, or towards, one character, in order of their dates.
 
         The future is included, and what was found.
         """
-        annotated = self.annotated_relations(of, to)
-        if not (found := self._found().relations):
-            return annotated
-        names = self._people.names() if of is not None or to is not None else {}
-        of_name, to_name = (None if name is None else names[self._people.number(name)] for name in (of, to))
-        wanted = (tie for tie in found if of_name in (None, tie.of) and to_name in (None, tie.to))
-        return tuple(sorted((*wanted, *annotated), key=lambda tie: tie.since))
+        return _in_order(self.annotated_relations(of, to), self._between(of, to, self._found().relations))
 
     def annotated_relations(self, of: str | None = None, to: str | None = None) -> tuple[Relation, ...]:
         """The ties that an author wrote."""
-        names = self._people.names()
+        return self._between(of, to, self._annotated_relations)
+
+    def _of(self, who: str | None, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+        if who is None:
+            return facts
+        name = self._people.character(who).name
+        return tuple(fact for fact in facts if fact.who == name)
+
+    def _between(self, of: str | None, to: str | None, ties: tuple[Relation, ...]) -> tuple[Relation, ...]:
+        of_name, to_name = (None if name is None else self._people.character(name).name for name in (of, to))
+        return tuple(tie for tie in ties if of_name in (None, tie.of) and to_name in (None, tie.to))
+
+    @cached_property
+    def _annotated_facts(self) -> tuple[Fact, ...]:
+        names = self._people.names
+        rows = self._db.rows("SELECT who, attribute, content, since, until, known_to FROM facts ORDER BY since, id")
+        return tuple(
+            Fact(
+                names[owner], attribute, tuple(json.loads(content)), self._moment(since),
+                None if until is None else self._moment(until),
+                None if known_to is None else tuple(names[number] for number in json.loads(known_to)),
+            )
+            for owner, attribute, content, since, until, known_to in rows
+        )  # fmt: skip
+
+    @cached_property
+    def _annotated_relations(self) -> tuple[Relation, ...]:
+        names = self._people.names
+        has_terms = "term" in (column for _, column, *_ in self._db.rows("PRAGMA table_info(relations)"))
+        term = "term" if has_terms else "''"  # a file of an older version has none
         rows = self._db.rows(
-            f"""SELECT of, towards, kind, level, since, until, files.name, line, {self._term} FROM relations
-               JOIN files ON files.id = file
-               WHERE (?1 IS NULL OR of = ?1) AND (?2 IS NULL OR towards = ?2) ORDER BY since, relations.id""",
-            (None if of is None else self._people.number(of), None if to is None else self._people.number(to)),
+            f"""SELECT of, towards, kind, level, since, until, files.name, line, {term} FROM relations
+               JOIN files ON files.id = file ORDER BY since, relations.id"""
         )
         return tuple(
-            Relation(names[of_id], names[to_id], kind, level, self._date(since), self._date_or_none(until),
-                     Source(file, line), term)
-            for of_id, to_id, kind, level, since, until, file, line, term in rows
+            Relation(
+                names[of], names[to], kind, level, self._moment(since), None if until is None else self._moment(until),
+                Source(file, line), term,
+            )
+            for of, to, kind, level, since, until, file, line, term in rows
         )  # fmt: skip
 
     @property
@@ -352,7 +340,7 @@ class Story:
 
     def acquaintances(self, who: str, at: Moment) -> tuple[frozenset[str], frozenset[str]]:
         """Whom a character has met, and whom it has met or heard named, before a moment."""
-        number, bound, names = self._people.number(who), self._bound(at), self._people.names()
+        number, bound, names = self._people.number(who), self._bound(at), self._people.names
         rows = self._db.rows(
             "SELECT other, met FROM acquaintance WHERE character = ?1 AND (met < ?2 OR named < ?2)", (number, bound)
         )
@@ -364,7 +352,7 @@ class Story:
         row = self._db.row(
             "SELECT id, moment, setting FROM scenes WHERE moment < ? ORDER BY moment DESC LIMIT 1", (pack(at),)
         )
-        if row is None or not at.within(unpack(row[1], self.levels)):
+        if row is None or not at.within(self._moment(row[1])):
             return None
         number, moment, setting = row
         bound = self._bound(at)
@@ -374,7 +362,7 @@ class Story:
             (number, bound),
         )
         lines = tuple(line for line in self._lines(number) if line.moment < at)
-        return Scene(unpack(moment, self.levels), setting, tuple(name for (name,) in present), lines)
+        return Scene(self._moment(moment), setting, tuple(name for (name,) in present), lines)
 
     def past(self, who: str, at: Moment, shown_as: dict[str, str]) -> StoryPast:
         """What a character has lived through before a moment; `shown_as` renames those it knows by another name."""
@@ -409,7 +397,7 @@ class Story:
 
     def spans(self) -> Iterator[LineSpans]:
         """The lines that have their spans in the source's text, in order; only those of novels do."""
-        if not self._has_spans():
+        if not self._db.has_table("spans"):
             return
         rows = self._db.stream(
             """SELECT scenes.moment, number, characters.name, text, files.name, lines.line, confidence,
@@ -419,12 +407,11 @@ class Story:
                LEFT JOIN spans ON spans.line = lines.id
                WHERE spans.line IS NOT NULL OR confidence IS NOT NULL GROUP BY lines.id ORDER BY lines.id"""
         )
-        for moment, number, speaker, text, file, at, confidence, pairs in rows:
-            line = Line(unpack(moment, self.levels, number), speaker, text, Source(file, at))
-            yield LineSpans(line, tuple(sorted((start, stop) for start, stop in json.loads(pairs))), confidence)
+        for *line, confidence, pairs in rows:
+            yield LineSpans(self._line(line), tuple(sorted(map(tuple, json.loads(pairs)))), confidence)
 
     def attributed_lines(self) -> AttributedLines:
-        if not self._has_spans():
+        if not self._db.has_table("spans"):
             return AttributedLines(0, None, 0)
         ((lines, confidence, doubtful),) = self._db.rows(
             "SELECT count(*), avg(confidence), count(*) FILTER (WHERE confidence < ?) FROM attributions", (DOUBTFUL,)
@@ -435,10 +422,6 @@ class Story:
         """How many lines have a speaker whom the source names."""
         ((spoken,),) = self._db.rows("SELECT coalesce(sum(lines), 0) FROM characters")
         return int(spoken) - self.attributed_lines().lines
-
-    def _has_spans(self) -> bool:
-        """A file of an older version has none."""
-        return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'spans'"))
 
     def count(self) -> tuple[int, int]:
         """How many scenes and how many lines, descriptions included."""
@@ -454,32 +437,38 @@ class Story:
         )
         if row is None:
             return 1
-        moment, first, last = unpack(row[0], self.levels), int(row[1]), int(row[2])
+        moment, first, last = self._moment(row[0]), int(row[1]), int(row[2])
         if at == moment:
             return first
         if at.within(moment):
             return min(first + max(at.numbers[len(moment.numbers)] - 1, 0), last + 1)
         return last + 1
 
-    def _lines(self, scene: int) -> Iterator[Line]:
+    def _lines(self, scene: int) -> tuple[Line, ...]:
         rows = self._db.rows(
-            """SELECT scenes.moment, number, characters.name, text, files.name, lines.line
-               FROM scenes JOIN lines ON lines.id BETWEEN scenes.first AND scenes.last
-               JOIN files ON files.id = lines.file LEFT JOIN characters ON characters.id = speaker
-               WHERE scenes.id = ? ORDER BY lines.id""",
+            f"""{LINES} WHERE lines.id BETWEEN (SELECT first FROM scenes WHERE id = ?1)
+               AND (SELECT last FROM scenes WHERE id = ?1) ORDER BY lines.id""",
             (scene,),
         )
-        for moment, number, speaker, text, file, line in rows:
-            yield Line(unpack(moment, self.levels, number), speaker, text, Source(file, line))
+        return tuple(map(self._line, rows))
+
+    def _line(self, row: Sequence[Any]) -> Line:
+        moment, number, speaker, text, file, line = row
+        return Line(self._moment(moment, number), speaker, text, Source(file, line))
 
     def _found(self) -> FoundClaims:
         return FoundClaims() if self._overlay is None else self._overlay.claims(self)
 
-    def _date(self, blob: bytes) -> Moment:
-        return unpack(blob, self.levels)
+    def _moment(self, blob: bytes, *more: int) -> Moment:
+        return unpack(blob, self.levels, *more)
 
-    def _date_or_none(self, blob: bytes | None) -> Moment | None:
-        return None if blob is None else unpack(blob, self.levels)
+
+D = TypeVar("D", bound=Dated)
+
+
+def _in_order(annotated: tuple[D, ...], found: tuple[D, ...]) -> tuple[D, ...]:
+    """What was found among what an author wrote, in order of their dates."""
+    return tuple(sorted((*found, *annotated), key=lambda dated: dated.since)) if found else annotated
 
 
 def _stamp(path: Path) -> tuple[int, int, int, int]:

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import InputError
-from understudy.story.storyfile.cards import card_problems
 from understudy.story.storyfile.database import (
     APPLICATION,
     MIGRATIONS,
@@ -41,6 +40,7 @@ from understudy.story.storyfile.database import (
     span_problems,
     version_of,
 )
+from understudy.story.storyfile.people import card_problems
 from understudy.story.user_folders import cache_folder
 from understudy.text import LANGUAGES
 

@@ -20,15 +20,15 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, Self
 
 from understudy.errors import InputError
-from understudy.story.storyfile.cards import CardRecord, write_cards
 from understudy.story.storyfile.database import Spans, migrate, pack, write_spans
-from understudy.story.storyfile.delivery import deliveries
 from understudy.story.storyfile.name_finder import HeardName, NameFinder
+from understudy.story.storyfile.past import deliveries
+from understudy.story.storyfile.people import CardRecord, write_cards
 from understudy.story.storyfile.validation import identity_of, remember_validated
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Source
 from understudy.text import fold
 
-__all__ = ["MEMORY", "PresenceCue", "PresenceInterval", "StoryWriter", "presence_intervals"]
+__all__ = ["StoryWriter"]
 
 MEMORY = "file:story-{}?mode=memory&cache=shared"
 BATCH = 5_000
@@ -154,7 +154,7 @@ class StoryWriter:
             )
             self.connection.executemany(
                 "INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)",
-                ((fold(name), name, number) for name in (character.name, *character.aliases)),
+                ((fold(name), name, number) for name in character.names),
             )
         self.connection.executemany(
             "INSERT INTO characters (id, name, is_group) VALUES (?, ?, 1)", enumerate(groups, len(cast) + 1)

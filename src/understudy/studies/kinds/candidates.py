@@ -19,7 +19,7 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
-from understudy.formats.hpd.reading import question_of, session_of
+from understudy.formats.hpd import question_of, session_of
 from understudy.formats.recognition import is_hpd
 from understudy.metrics.statistics import interval
 from understudy.progress import Progress

@@ -23,7 +23,7 @@ from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
 from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
-from understudy.formats.hpd.reading import dialogue_examples
+from understudy.formats.hpd import dialogue_examples
 from understudy.formats.recognition import is_hpd
 from understudy.language.encoding import Context
 from understudy.sources.source import SourceFile

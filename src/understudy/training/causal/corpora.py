@@ -19,8 +19,8 @@ from random import Random
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
-from understudy.formats.hpd.reading import READER as HPD
-from understudy.formats.hpd.reading import sessions, situation_of
+from understudy.formats.hpd import READER as HPD
+from understudy.formats.hpd import sessions, situation_of
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
