@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from quoted_prose import prose_of
+from novels.dialogue_text import prose_of
 from understudy.bench.novel_text import AnnotatedCharacter, annotated_cast, cast_figures, quotation_figures
 from understudy.novels.cast import find_cast
 from understudy.novels.parsing import parse_prose
