@@ -218,7 +218,7 @@ class GuardedAgent:
             written = [draft for draft in drafts if draft.source == WRITTEN]
             best = GREETS_BESIDE_WRITER if written else GREETS
             worth = {draft.text: best - rank / 2 for rank, draft in enumerate(greetings)}
-            drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
+            drafts = [*(_with_relevance(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == WRITTEN for draft in drafts) else None
         gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
@@ -313,7 +313,7 @@ class GuardedAgent:
 
 def _is_direct(draft: Draft) -> bool:
     """Whether it answers the very question from what is known of the character."""
-    return isinstance(draft, RecalledDraft) and draft.bearing >= DIRECT
+    return isinstance(draft, RecalledDraft) and draft.relevance >= DIRECT
 
 
 def _is_answer(item: Judged, least: float) -> bool:
@@ -321,8 +321,8 @@ def _is_answer(item: Judged, least: float) -> bool:
     return not isinstance(item.draft, RecalledDraft) or (item.score is not None and item.score >= least)
 
 
-def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
-    return RecalledDraft(draft.text, draft.source, draft.moment, draft.evidence, draft.log_probs, bearing)
+def _with_relevance(draft: Draft, relevance: float) -> RecalledDraft:
+    return RecalledDraft(draft.text, draft.source, draft.moment, draft.evidence, draft.log_probs, relevance)
 
 
 def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices: Sequence[Evidence]) -> Reply:
