@@ -33,7 +33,6 @@ from understudy.judging.guards import (
     objections,
     stopping_guards,
 )
-from understudy.judging.guards.knowledge import prepare
 from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 from understudy.progress import Cancellation
@@ -275,8 +274,6 @@ class GuardedAgent:
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""
         judged, passed = list[Judged](), 0
-        if not self.is_capable:
-            prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == WRITTEN])
         for item in scored:
             verdict = self._verdict(situation, history, item.draft)
             judged.append(Judged(item.draft, item.score, verdict))
