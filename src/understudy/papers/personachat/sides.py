@@ -19,17 +19,7 @@ from understudy.papers.personachat.scorers import Training
 from understudy.training.corpus import PAIRS, read_pairs
 from understudy.training.dialogues import last_questions, linked_groups
 
-__all__ = [
-    "ERRORS",
-    "ProfileRank",
-    "Row",
-    "Side",
-    "error_rows",
-    "fields_of",
-    "rank_of",
-    "sides_of",
-    "training_of",
-]
+__all__ = ["ERRORS", "ProfileRank", "Row", "Side", "error_rows", "fields_of", "rank_of", "sides_of", "training_of"]
 
 LEAST_PROFILE = 4  # shorter ones are cut off: everybody was given four or five sentences
 

@@ -19,15 +19,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import AgentError, InputError, UnknownMoment
-from understudy.guessing import (
-    GuesserEntry,
-    Guesses,
-    Masked,
-    Masking,
-    Remembering,
-    TrainingScenes,
-    guess_in_order,
-)
+from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, Remembering, TrainingScenes, guess_in_order
 from understudy.guessing.assignment import SceneClues, can_list, fit_weights, log_table, marginals, named
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
 from understudy.guessing.scenes import masks_of
