@@ -11,7 +11,7 @@ import pytest
 
 from models import TRADES, tiny_data
 from understudy.agents import agent_named
-from understudy.agents.lstm_agent import LSTMAgent, rarity_weights
+from understudy.agents.lstm import LSTMAgent, rarity_weights
 from understudy.agents.word_tokens import SPECIAL
 from understudy.errors import InputError, MissingExtra
 from understudy.language.model_folder import read_model

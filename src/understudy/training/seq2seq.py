@@ -25,8 +25,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.lstm import decode, encode, entries_of, initial_parameters, padded, parameter_shapes, start_of
-from understudy.agents.lstm_agent import LONGEST, GenerativeMemory, LSTMAgent, Seq2Seq, rarity_weights
+from understudy.agents.lstm import (
+    LONGEST,
+    GenerativeMemory,
+    LSTMAgent,
+    Seq2Seq,
+    decode,
+    encode,
+    entries_of,
+    initial_parameters,
+    padded,
+    parameter_shapes,
+    rarity_weights,
+    start_of,
+)
 from understudy.agents.word_tokens import END, SPECIAL, START, UNKNOWN, TokenVocabulary
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor

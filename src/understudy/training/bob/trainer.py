@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bob.agent import NAME, write_bob
-from understudy.agents.bob.inputs import INPUTS, PER, DialogueSequencer
-from understudy.agents.bob.network import (
+from understudy.agents.bob import INPUTS, NAME, PER, DialogueSequencer, write_bob
+from understudy.agents.bob_network import (
     CONSISTENCY,
     DECODERS,
     ENCODER,
