@@ -73,7 +73,7 @@ def judge_generation(
     `replies` says how many sessions an agent answers in its own words: by default all, but none of an agent that only
     ranks. `encode` is the encoder of MAUVE, by default the shipped one.
     """
-    features = _Remembered(encode or shared_encoder().encode)
+    features = _VectorsByText(encode or shared_encoder().encode)
     result, missing = HpdGeneration(), MissingAnswers()
     for agent in judged:
         for given, examples in questions.items():
@@ -141,7 +141,7 @@ def _delta_m(answers: Answers, reason: str, seed: int, encode: Encode) -> Figure
     return Interval(mean, smallest, largest), len(answered)
 
 
-class _Remembered:
+class _VectorsByText:
     """Encodes a text once: the same replies stand in many comparisons."""
 
     def __init__(self, encode: Encode) -> None:
