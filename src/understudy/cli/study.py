@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
@@ -260,10 +260,8 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
     """
     try:
         from understudy.server.access import AccessPolicy
-        from understudy.server.database import private_files
         from understudy.server.http_server import make_server
         from understudy.server.studies import StudyContext, make_study_app
-        from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from understudy.database import is_postgres
@@ -276,13 +274,10 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
     if serving.processes > 1 and not is_postgres(location):
         raise InputError("several processes need a database that they share: say --store postgresql://...")
     policy = AccessPolicy.for_host(serving.host, serving.key, serving.host_names)
-    with ExitStack() as stack:
-        stack.enter_context(private_files())
-        listening = stack.enter_context(serving.listen())  # before links are made that nobody would be shown
+    with serving.opened() as (stack, listening, address):  # before links are made that nobody would be shown
         with open_study_store(location) as opened, watching() as progress:
             studies = [open_study(opened, path, study_file.name, progress) for path in paths]
             tokens = {stored.name: opened.invite(stored.name, links) if links else [] for stored in studies}
-        address = serving.address(listening)
 
         def server_here() -> HttpServer:
             """Opens everything that a server process needs; the caller's `stack` closes it."""
@@ -297,6 +292,4 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
                     click.echo(f"  {link_to(address, token)}")
             click.echo("Ctrl-C stops.")
 
-        set_up_log(serving.json_log)
         serving.run(server_here, listening, announce, f"{address}/studies")
-    click.echo("Stopped.")
