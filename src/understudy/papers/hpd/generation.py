@@ -29,8 +29,7 @@ import numpy as np
 
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies, wrong_replies
 from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of
-from understudy.bench.items import Items
-from understudy.bench.run import Figure, Row, figure_row
+from understudy.bench.run import Figure, Items, Row, figure_row
 from understudy.language.encoding import shared_encoder
 from understudy.metrics.generation import SetLikelihood, delta_p_by_item
 from understudy.metrics.mauve import Encode, delta_m

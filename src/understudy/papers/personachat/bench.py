@@ -27,8 +27,7 @@ import numpy as np
 
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, prompt_of, reply_scores, scores_of
-from understudy.bench.items import Items, compared, groups_of
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, compared, document_of, figure_row, groups_of, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.metrics.generation import reference_f1

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
-from understudy.bench.items import Items
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.language.backends.transformer import open_transformer
