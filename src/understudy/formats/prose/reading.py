@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from understudy.formats.prose.corrections import (
     QUOTATIONS,
@@ -45,11 +46,6 @@ __all__ = [
 ]
 
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
-
-
-def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file of plain text."""
-    yield from prose_events(source, _parsed)
 
 
 def prose_events(source: SourceFile, prose_of: Callable[[SourceFile], Prose]) -> Iterator[Event]:
@@ -369,13 +365,7 @@ class TextSource(SourceFile):
         content = self.text.encode()
         yield from (content[start : start + size] for start in range(0, len(content), size))
 
-    def lines(
-        self,
-        longest: int = 0,  # noqa: ARG002
-        lost: str | None = None,  # noqa: ARG002
-        *,
-        is_work: bool = True,  # noqa: ARG002
-    ) -> Iterator[tuple[int, str]]:
+    def lines(self, *_: Any, **_options: Any) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(self.text.split("\n"), 1):
             self.units += bool(line and not line.isspace())
             yield number, line
@@ -425,4 +415,4 @@ def _counted(source: SourceFile, events: Sequence[Unread]) -> Iterator[Event]:
         yield event
 
 
-READER = Reader("prose", events, together=partial(read_together, prose_of=_parsed))
+READER = Reader("prose", partial(prose_events, prose_of=_parsed), together=partial(read_together, prose_of=_parsed))
