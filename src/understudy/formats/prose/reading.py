@@ -156,9 +156,7 @@ def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iter
 
 PARSED, CAST_FOUND, ATTRIBUTED = 0.06, 0.3, 0.83
 """How much of the work on a novel is done when its chapters are known, its people, and who says what (as measured)."""
-LARGEST_TOGETHER = (
-    4 * 1024 * 1024
-)  # bytes of files that are worked on together, in some 700 MB; a long novel has 2 or 3
+LARGEST_TOGETHER = 4 * 1024 * 1024  # bytes of files worked on together, in some 700 MB; a long novel has 2 or 3
 BETWEEN = "\n\n"
 
 NovelSpeakers = tuple[Sequence[NovelCharacter], Sequence[Attribution]]
