@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DoubtfulQuotations",
     "SpeakerAsker",
-    "doubtful_quotations",
     "merge_people",
     "quotations_document",
     "render_corrections",

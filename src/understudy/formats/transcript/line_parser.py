@@ -37,7 +37,7 @@ from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_g
 from understudy.sources.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
-__all__ = ["parse_lines", "segments"]
+__all__ = ["parse_lines"]
 
 HEADER_LINES = 60
 LONGEST_HEADER = 220
