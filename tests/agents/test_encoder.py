@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from people import ListPast, hearing, situation, tie
-from understudy.agents.bank import REGISTERS, bank_lines, register_of
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_context, build_fits
+from understudy.agents.plain_replies import REGISTERS, bank_lines, register_of
 from understudy.errors import InputError
 from understudy.language.encoding import Context, SentenceEncoder, cache, encoding_at_once
 from understudy.language.encoding.cache import BackgroundQueue

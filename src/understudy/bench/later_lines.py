@@ -118,8 +118,7 @@ def _calibration(probabilities: Reals, own: np.ndarray[Any, np.dtype[np.int64]])
     is_own[np.arange(len(own)), own] = True
     weights = np.where(is_own, 1.0, 1 / (probabilities.shape[1] - 1))
     error = calibration_error(probabilities.ravel(), is_own.ravel(), weights.ravel())
-    keys = {"scorer": "voice", "character": "all", "metric": "calibration_error", "value": error}
-    return {**keys, "low": None, "high": None, "n": probabilities.size, "paper": None}
+    return figure_row({"scorer": "voice", "character": "all"}, "calibration_error", (error, probabilities.size))
 
 
 def _knowing_rows(story: Story, at: Moment, names: Sequence[str], seed: int) -> list[Row]:
