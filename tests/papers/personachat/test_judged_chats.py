@@ -10,7 +10,7 @@ from chats import chat, volunteers
 from languagemodels import tiny_language_model
 from models import tiny_model
 from realdata import folder
-from understudy.bench.items import compare_runs
+from understudy.bench.run import compare_runs
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import ChatLine, ChatRecord
 from understudy.papers.personachat.chat_measures import chat_measures

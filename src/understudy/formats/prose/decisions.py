@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DoubtfulQuotations",
     "SpeakerAsker",
-    "doubtful_quotations",
     "merge_people",
     "quotations_document",
     "render_corrections",
@@ -112,8 +111,8 @@ def doubtful_quotations(
     others = [entry for entry in old.entries if file and entry.file not in ("", file)]
     gone = [entry for entry in old.of_file(file) if entry.decision.is_made and entry.id not in matched]
     entries = sorted((*listed, *others, *gone), key=lambda entry: (entry.file, entry.context.span))
-    kept = {entry.id for entry in entries}
-    undo = (tuple(item for item in step if item[0] in kept) for step in old.undo)
+    listed_ids = {entry.id for entry in entries}
+    undo = (tuple(item for item in step if item[0] in listed_ids) for step in old.undo)
     return replace(old, entries=tuple(entries), undo=tuple(step for step in undo if step))
 
 
@@ -266,9 +265,9 @@ def merge_people(corrections: Corrections, who: str, into: str) -> Corrections:
 def split_people(corrections: Corrections, who: str, alias: str) -> Corrections:
     """A name that is not `who`'s: from the next reading on it is somebody of its own."""
     own = _person(corrections, who)
-    kept = Character(who, tuple(name for name in own.aliases if name != alias))
+    remaining = Character(who, tuple(name for name in own.aliases if name != alias))
     others = [person for person in corrections.people if person.name not in (who, alias)]
-    return replace(corrections, people=(*others, kept, _person(corrections, alias)))
+    return replace(corrections, people=(*others, remaining, _person(corrections, alias)))
 
 
 def _person(corrections: Corrections, name: str) -> Character:
