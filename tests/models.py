@@ -14,12 +14,11 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
-from understudy.agents.lstm import initial_parameters, parameter_shapes
-from understudy.agents.lstm_agent import rarity_weights
+from understudy.agents.lstm import initial_parameters, parameter_shapes, rarity_weights
 from understudy.agents.word_tokens import TokenVocabulary
 from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
+from understudy.training.cross_encoder import head_start
 from understudy.training.export import write_cross_encoder, write_encoder
-from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
 __all__ = ["PLACES", "TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
@@ -138,7 +137,7 @@ def tiny_causal(folder: Path, **told: Any) -> Path:
 
 def tiny_bob(folder: Path, **told: Any) -> Path:
     """BERT over BERT with random weights, and a mind to end what it says."""
-    from understudy.agents.bob.agent import write_bob
+    from understudy.agents.bob import write_bob
     from understudy.training.bob.trainer import initial_weights, network_card
 
     base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from languagemodels import tiny_language_model, words_of
 from understudy.formats import read
 from understudy.language.backends.transformer import open_transformer
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 KINDS = ("causal", "masked")
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import RLock
 from uuid import uuid4
 
-from understudy.agents.prompting import introduced_names
+from understudy.agents.dialogue_context import introduced_names
 from understudy.database import Migration, apply_migrations, claim_file
 from understudy.errors import InputError, StoryError
 from understudy.people.own_words import profile_sentences

@@ -21,9 +21,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from understudy.agents.prompting import introductions
-from understudy.agents.prompting.introductions import OPENING as GREETED
-from understudy.agents.prompting.introductions import STATEMENTS
+from understudy.agents.dialogue_context import OPENING as GREETED
+from understudy.agents.dialogue_context import STATEMENTS, introductions
 from understudy.text import either
 
 __all__ = [
