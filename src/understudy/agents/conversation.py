@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from understudy.agents.reply_text import continuing, split_begun
 from understudy.errors import AgentError, InputError, StoryError
-from understudy.story.cancellation import Cancellation
+from understudy.progress import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,
     USER_NAME,
