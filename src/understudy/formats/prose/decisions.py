@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DoubtfulQuotations",
     "SpeakerAsker",
+    "answer_document",
+    "claimed_confidence",
     "doubtful_quotations",
     "merge_people",
     "quotations_document",
@@ -278,8 +280,8 @@ class SpeakerAsker:
     def _proposals(
         self, answer: str, names: Mapping[str, str], batch: Sequence[QuotationEntry]
     ) -> Iterator[tuple[int, SpeakerProposal]]:
-        answers = _answers(answer)
-        if answers is None:
+        answers = (answer_document(answer) or {}).get("answers")
+        if not isinstance(answers, list):
             self.dropped["the answer is not JSON"] += 1
             return
         for item in answers[: 2 * len(batch)]:
@@ -289,7 +291,7 @@ class SpeakerAsker:
             elif not isinstance(speaker, str) or fold(speaker) not in names:
                 self.dropped["it names somebody who is not of the cast"] += 1
             else:
-                yield number - 1, SpeakerProposal(names[fold(speaker)], _confidence(item), BY)
+                yield number - 1, SpeakerProposal(names[fold(speaker)], claimed_confidence(item), BY)
 
 
 def speaker_prompt(entries: Sequence[QuotationEntry], names: Sequence[str]) -> tuple[ChatMessage, ChatMessage]:
@@ -302,18 +304,18 @@ def speaker_prompt(entries: Sequence[QuotationEntry], names: Sequence[str]) -> t
     return ChatMessage("system", task), ChatMessage("user", "\n\n".join(passages))
 
 
-def _answers(answer: str) -> list[Any] | None:
-    """The list in the first JSON object of an answer, whatever stands around it."""
+def answer_document(answer: str) -> dict[str, Any] | None:
+    """The first JSON object in a language model's answer, whatever stands around it."""
     start = answer.find("{")
     try:
         document, _ = json.JSONDecoder().raw_decode(answer[start:]) if start >= 0 else (None, 0)
     except (ValueError, RecursionError):
         return None
-    answers = document.get("answers") if isinstance(document, dict) else None
-    return answers if isinstance(answers, list) else None
+    return document if isinstance(document, dict) else None
 
 
-def _confidence(item: Mapping[str, Any]) -> float:
+def claimed_confidence(item: Mapping[str, Any]) -> float:
+    """How sure a language model says it is, as far as that is believed."""
     value = item.get("confidence", DEFAULT_CONFIDENCE)
     is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     return min(float(value), MAX_CONFIDENCE) if is_share else DEFAULT_CONFIDENCE
