@@ -29,7 +29,14 @@ from understudy.novels.attribution import QuotationModel, shipped_quotation_mode
 from understudy.novels.context import Floats
 from understudy.progress import Progress, ignore_progress
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.trainer import JudgedNovel, LearnedNovel, judge
+from understudy.training.quotations.trainer import (
+    JudgedNovel,
+    LearnedNovel,
+    QuotationSettings,
+    fit_quotations,
+    judge,
+    predict_unseen,
+)
 
 __all__ = ["LEFT_OUT", "NovelBench", "bench_novels", "left_out_models", "model_of"]
 

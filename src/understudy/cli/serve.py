@@ -43,7 +43,7 @@ from understudy.story.user_folders import data_folder
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.server.context import Listed
-    from understudy.server.data_folder import DataFolder
+    from understudy.server.database import DataFolder
     from understudy.server.http_server import HttpServer
     from understudy.story.dialogue import Agent
 
@@ -235,7 +235,7 @@ def serve(
         from understudy.server.access import AccessPolicy, DatabaseSessions
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
-        from understudy.server.data_folder import DataFolder, private_files
+        from understudy.server.database import DataFolder, private_files
         from understudy.server.http_server import make_server
         from understudy.server.story_registry import StoryRegistry
         from understudy.server.telemetry import set_up_log

@@ -260,7 +260,7 @@ def serve_study(place: StudyPlace, serving: Serving, paths: tuple[Path, ...], li
     """
     try:
         from understudy.server.access import AccessPolicy
-        from understudy.server.data_folder import private_files
+        from understudy.server.database import private_files
         from understudy.server.http_server import make_server
         from understudy.server.studies import StudyContext, make_study_app
         from understudy.server.telemetry import set_up_log

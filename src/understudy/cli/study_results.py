@@ -54,8 +54,8 @@ def results(
         understudy study results zita.toml -o answers.csv --attentive
         understudy study results zita.toml -o judged/ --format voice
     """
-    from understudy.studies.agreement import failed_checks
     from understudy.studies.results import answers_of, format_for, write_results
+    from understudy.studies.status import failed_checks
 
     check_output(into, force=options.force or into.is_dir())
     with place.opened() as (opened, stored):
@@ -86,8 +86,8 @@ def agree(options: Options, place: StudyPlace, attentive: bool, unblind: bool, b
     Example:
         understudy study agree zita.toml
     """
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.results import answers_of
+    from understudy.studies.status import agreement_of
 
     with place.opened() as (opened, stored):
         if unblind:
@@ -113,10 +113,9 @@ def simulate(options: Options, place: StudyPlace, people: int, skill: float, wid
     """
     from tempfile import TemporaryDirectory
 
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.opening import make_items, study_name
     from understudy.studies.results import answers_of, simulate_crowd
-    from understudy.studies.status import status_of
+    from understudy.studies.status import agreement_of, status_of
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study
 
@@ -182,7 +181,7 @@ def import_study(place: StudyPlace, source: str, data: Path) -> None:
         understudy study import tvshowguess human_annotation/ --store s.db
         understudy study agree tvshowguess --store s.db
     """
-    from understudy.studies.imports import IMPORTS, add_finished
+    from understudy.studies.opening import IMPORTS, add_finished
     from understudy.studies.store import open_study_store
 
     if source not in IMPORTS:

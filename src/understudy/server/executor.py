@@ -23,17 +23,7 @@ from understudy.progress import Cancellation
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
-__all__ = [
-    "CLIENT_CLOSED_REQUEST",
-    "MAX_THREADS",
-    "OPENING",
-    "RETRY_AFTER_S",
-    "AgentExecutor",
-    "Asked",
-    "Disconnected",
-    "WorkerPool",
-    "cancelled",
-]
+__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
@@ -114,8 +104,7 @@ class AgentExecutor:
 
     @property
     def queue_length(self) -> int:
-        pools = {self._computing, self._waiting}
-        return sum(pool.queue_length for pool in pools)
+        return sum(pool.queue_length for pool in {self._computing, self._waiting})
 
     def named(self, name: str | None) -> Agent:
         """The agent of a name; None is the default."""
@@ -341,9 +330,5 @@ class WorkerPool:
 
 async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
     """Whether the job gets a thread before the client disconnects."""
-    leaving = asyncio.ensure_future(disconnected())
-    try:
-        await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return turn.done()
-    finally:
-        leaving.cancel()
+    await _first_of(asyncio.shield(turn), disconnected())
+    return turn.done()

@@ -15,12 +15,20 @@ from understudy.agents.conversation import Said, perspective
 from understudy.errors import InputError
 from understudy.story.dialogue import Agent, Situation, Turn
 from understudy.story.persona import Other, Persona
-from understudy.studies.assignment import Assignment, assigned_to, open_assignment
-from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem
+from understudy.studies.assignment import (
+    Assignment,
+    Seat,
+    assigned_to,
+    open_assignment,
+    seat_of,
+    seats_at,
+    sit_down,
+    time_ago,
+    time_ahead,
+)
+from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem, message_problems, shortened
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
 from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, hash_token, now
-from understudy.studies.validation import message_problems, shortened
 
 __all__ = [
     "ChatView",

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.lstm import (
+    LONGEST,
     GenerativeMemory,
     LSTMAgent,
     Seq2Seq,

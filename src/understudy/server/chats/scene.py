@@ -15,9 +15,8 @@ from understudy.agents.conversation import Said, perspective
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.formats.cards.document import greetings_for
 from understudy.people.memory import remembered_person
-from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference, why_of
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn, outsider

@@ -9,12 +9,12 @@ import pytest
 
 from studies.samples import items, study
 from understudy.metrics.agreement import krippendorff_alpha
-from understudy.studies import agreement as agreement_module
-from understudy.studies.agreement import agreement_of, answers_that_count, failed_checks, tables_of
+from understudy.studies import status
 from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.opening import attention_checks
+from understudy.studies.status import agreement_of, answers_that_count, failed_checks, tables_of
 
 YES, NO = "likely", "unlikely"
 
@@ -64,7 +64,7 @@ def test_agents_stand_under_letters_until_unblinded(monkeypatch: pytest.MonkeyPa
 
     row = {"agent": "tfidf", "against": "encoder", "metric": "win_rate", "value": 0.5, "paper": 0.1}
     kind = replace(kind_of("likely"), figures=lambda _study, _given: [row])
-    monkeypatch.setattr(agreement_module, "kind_of", lambda _: kind)
+    monkeypatch.setattr(status, "kind_of", lambda _: kind)
     answers = given({"p1": [YES], "p2": [NO]}, items(1))
     (blind,) = agreement_of(study(), answers).figures
     assert {blind["agent"], blind["against"]} == {"agent A", "agent B"}

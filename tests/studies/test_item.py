@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import MissingExtra
-from understudy.studies import validation
-from understudy.studies.validation import copied_words, count_words, message_problems, shortened
+from understudy.studies import item
+from understudy.studies.item import copied_words, count_words, message_problems, shortened
 
 PROFILE = ("i love to ski in winter.", "i knit.")
 
@@ -58,5 +58,5 @@ def test_without_a_tokenizer_letters_are_counted(monkeypatch: pytest.MonkeyPatch
     def missing(_text: str, _language: str) -> list[str]:
         raise MissingExtra("Japanese", "ja")
 
-    monkeypatch.setattr(validation, "words", missing)
+    monkeypatch.setattr(item, "words", missing)
     assert count_words("私は猫が好きです") == 4

@@ -10,7 +10,7 @@ import pytest
 from understudy.agents.scripted import Scripted
 from understudy.errors import InputError
 from understudy.server.context import AppContext
-from understudy.server.data_folder import DataFolder
+from understudy.server.database import DataFolder
 from understudy.server.story_registry import StoryRegistry
 
 

@@ -17,14 +17,13 @@ from server.uploads.test_service import BRASS_KEY, QUARREL
 from understudy.errors import UnknownStory
 from understudy.server.app import make_app
 from understudy.server.problems import Refused
-from understudy.server.story_registry import StoryRegistry
+from understudy.server.story_registry import StoryRegistry, slug
 from understudy.server.uploads import service
 from understudy.server.uploads.fixes import Merge, Rename
 from understudy.server.uploads.reader_process import UploadLimits
 from understudy.server.uploads.reading_jobs import OnProgress
 from understudy.server.uploads.routes import all_uploads, upload_report
 from understudy.server.uploads.service import UploadService
-from understudy.server.uploads.serving import slug
 from uploading import FORM, form, in_chunks, opened, read_in_thread, sent
 
 Scenario = Callable[[UploadService, UploadService, StoryRegistry], Awaitable[None]]
