@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from quoted_prose import quoted_prose
+from novel_texts import quoted_prose
 from understudy.bench.novel_text import AnnotatedCharacter, annotated_cast, cast_figures, quotation_figures
 from understudy.novels.cast import find_cast
 from understudy.novels.parsing import parse_prose

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run
-from dialogues import dialogue_base, trades
+from models import dialogue_base, trades
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

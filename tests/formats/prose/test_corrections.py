@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
-from prosetext import guessed, prose_of
+from novel_texts import guessed, prose_of
 from understudy.errors import CastError, InputError
 from understudy.formats.prose.corrections import (
     Corrections,
