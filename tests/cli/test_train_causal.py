@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run
-from dialogues import dialogue_base, trades
-from languagemodels import tiny_language_model, words_of
+from models import dialogue_base, tiny_language_model, trades, words_of
 from understudy.formats import read
 from understudy.language.backends.transformer import open_transformer
 
