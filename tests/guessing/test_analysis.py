@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from talkers import annotation, guessed_scene
-from understudy.bench.items import groups_of
+from understudy.bench.run import groups_of
 from understudy.guessing.analysis import GuessedSpeaker, analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings
 

@@ -38,7 +38,6 @@ __all__ = [
     "SpeakerAsker",
     "answer_document",
     "claimed_confidence",
-    "doubtful_quotations",
     "merge_people",
     "quotations_document",
     "set_not_speech",
@@ -213,9 +212,9 @@ def merge_people(corrections: Corrections, who: str, into: str) -> Corrections:
 def split_people(corrections: Corrections, who: str, alias: str) -> Corrections:
     """A name that is not `who`'s: from the next reading on it is somebody of its own."""
     own = _person(corrections, who)
-    kept = Character(who, tuple(name for name in own.aliases if name != alias))
+    remaining = Character(who, tuple(name for name in own.aliases if name != alias))
     others = [person for person in corrections.people if person.name not in (who, alias)]
-    return replace(corrections, people=(*others, kept, _person(corrections, alias)))
+    return replace(corrections, people=(*others, remaining, _person(corrections, alias)))
 
 
 def _person(corrections: Corrections, name: str) -> Character:
