@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -11,7 +11,7 @@ import pytest
 
 from brasskey import brass_key
 from found import found_fact, found_tie, write_claims
-from server.conftest import MakeContext
+from server.conftest import Ask, MakeContext
 from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.people.draft import read_draft
@@ -22,7 +22,6 @@ from understudy.server.context import AppContext
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Moment, Relation
 
-Ask = Callable[..., httpx.Response]
 EVIL = "<script>alert(1)</script>"
 
 

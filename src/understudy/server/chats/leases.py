@@ -66,14 +66,14 @@ class ChatLeases:
 
     def check(self, db: Database, chat_id: str) -> None:
         """Refuse to store a reply where another process has taken the chat over."""
-        held = "SELECT 1 FROM chats WHERE id = ? AND holder = ?"
-        if self._database.is_shared and not db.rows(held, (chat_id, self._holder)):
+        query = "SELECT 1 FROM chats WHERE id = ? AND holder = ?"
+        if self._database.is_shared and not db.rows(query, (chat_id, self._holder)):
             raise Refused("this took too long, and another process of the server went on with the chat: reload it", 409)
 
     def is_held(self, db: Database, chat_id: str) -> bool:
         """Does a process work on the chat?"""
-        held = f"SELECT 1 FROM chats WHERE id = ? AND held_until > {NOW}"
-        return self._database.is_shared and bool(db.rows(held, (chat_id,)))
+        query = f"SELECT 1 FROM chats WHERE id = ? AND held_until > {NOW}"
+        return self._database.is_shared and bool(db.rows(query, (chat_id,)))
 
     async def pass_on(self, chat_id: str, stop: StopRequest) -> bool:
         """Have the process that works on the chat stop; False where no other process does."""

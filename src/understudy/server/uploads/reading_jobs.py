@@ -151,6 +151,11 @@ class UploadSharing:
         if not jobs and not self._recorded:
             return []
         states = {upload: _encoded(job) for upload, job in jobs}
+        changing = f"""UPDATE reading_jobs SET state = ?, until = {NOW} + ?
+                       WHERE upload = ? AND holder = ? RETURNING upload"""
+        adding = f"""INSERT INTO reading_jobs (state, until, upload, holder) VALUES (?, {NOW} + ?, ?, ?)
+                     ON CONFLICT (upload) DO UPDATE
+                     SET state = excluded.state, until = excluded.until, holder = excluded.holder"""
 
         def write(db: Database) -> list[str]:
             forgotten: list[str] = []
@@ -158,15 +163,10 @@ class UploadSharing:
                 db.rows("DELETE FROM reading_jobs WHERE upload = ? AND holder = ?", (upload, self._holder))
             for upload, state in states.items():
                 values = (state, ALIVE_S, upload, self._holder)
-                changing = f"""UPDATE reading_jobs SET state = ?, until = {NOW} + ?
-                               WHERE upload = ? AND holder = ? RETURNING upload"""
-                if not db.rows(changing, values):
-                    if upload in self._recorded:
-                        forgotten.append(upload)
-                    else:
-                        db.rows("DELETE FROM reading_jobs WHERE upload = ?", (upload,))
-                        adding = f"INSERT INTO reading_jobs (state, until, upload, holder) VALUES (?, {NOW} + ?, ?, ?)"
-                        db.rows(adding, values)
+                if upload not in self._recorded:
+                    db.rows(adding, values)
+                elif not db.rows(changing, values):
+                    forgotten.append(upload)
             return forgotten
 
         forgotten = await self._database.run(write)
