@@ -11,7 +11,6 @@ knows what was sent to the client. All times are the database's.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,10 +24,10 @@ from understudy.errors import UnderstudyError
 from understudy.server.chats.schemas import StopRequest
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
+from understudy.server.telemetry import LOG
 
 __all__ = ["ChatLeases"]
 
-LOG = logging.getLogger("understudy.server")
 LEASE_S = 10.0
 RENEW_S = 2.5
 POLL_S = 0.2  # for a lease that another process holds, and for stops that were passed on

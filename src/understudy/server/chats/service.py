@@ -8,7 +8,6 @@ not remember what was said at a later one.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields
@@ -43,13 +42,13 @@ from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.telemetry import LOG
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
 __all__ = ["ChatService"]
 
-LOG = logging.getLogger("understudy.server")
 PACE_S = 0.025  # between two words: fast enough to read along
 MAX_LISTED, MAX_DELETED_LISTED = 200, 20
 RESTORE_S = 24 * 3600  # how long a deleted chat can be restored at least: the next new chat removes it after that

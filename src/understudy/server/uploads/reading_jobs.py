@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import os
 import secrets
 import sys
@@ -26,13 +25,13 @@ from understudy.database import Database
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
+from understudy.server.telemetry import LOG
 from understudy.server.uploads.reader_process import MIB, UploadLimits
 from understudy.server.uploads.storage import refuse_if_disk_full
 from understudy.server.uploads.store import SentFile
 
 __all__ = ["ReadingJob", "ReadingJobs", "UploadSharing", "UploadState", "read_in_process"]
 
-LOG = logging.getLogger("understudy.server")
 MAX_FAILURES = 100  # failed jobs that are remembered
 MAX_RESULT_BYTES = 64 * 1024
 LOOK_S = 0.2  # between two looks at a job of another process

@@ -9,7 +9,6 @@ from them at any time.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,6 +27,7 @@ from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.telemetry import LOG
 from understudy.server.uploads import reader_process, storage
 from understudy.server.uploads.fixes import CastChange, Fix, QuotationFix, apply_fix, cast_change
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
@@ -37,7 +37,6 @@ from understudy.story.storyfile import Story
 
 __all__ = ["UploadService"]
 
-LOG = logging.getLogger("understudy.server")
 SYNC_S = 1.0  # between two looks at what other processes did
 INCOMPLETE_S = 3600  # after which an upload that another process may be receiving is taken for abandoned
 
