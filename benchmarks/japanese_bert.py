@@ -21,7 +21,8 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 from understudy.metrics.line_metric import load_lines
 from understudy.papers.utterance_metrics.bench import bench_voice
 from understudy.papers.utterance_metrics.persona_models import PersonaTuning
-from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines, train_masked
+from understudy.training.persona_lm import LineSettings, SpokenLines, train_masked
+from understudy.training.run import TrainingTask
 
 SPECIAL = {
     "pad_token": "[PAD]",
@@ -71,7 +72,7 @@ def best_rate(base: Path, characters: dict[str, list[str]], out: Path, tried_on:
         after = []
         for number, name in enumerate(chosen[:tried_on]):
             lines = SpokenLines(name, characters[name], "ja", "validation novels")
-            task = LineTask(lines, str(base), out / f"{rate}-{number}", LineSettings(rate=rate), fresh=True)
+            task = TrainingTask(lines, out / f"{rate}-{number}", LineSettings(rate=rate), str(base), fresh=True)
             after.append(train_masked(task).card["figures"]["perplexity"]["after"])
         means[rate] = sum(after) / len(after)
         print(f"rate {rate}: perplexity {means[rate]:.1f} on {len(after)} characters", flush=True)
@@ -96,7 +97,7 @@ def main() -> None:
         start = fresh_bert(out / "random", texts, arguments.width, arguments.layers)
         settings = LineSettings(arguments.epochs, 256, 1e-3, patience=5, held_back=0.02, window=POSITIONS)
         lines = SpokenLines("everybody", texts, "ja", "training novels")
-        card = train_masked(LineTask(lines, str(start), out / "base", settings, every=2000)).card
+        card = train_masked(TrainingTask(lines, out / "base", settings, str(start), every=2000)).card
         print(f"base: {card['data']}, {card['figures']}, {time.perf_counter() - began:.0f} s", flush=True)
     rate = best_rate(out / "base", lines_of(arguments.data / "NaroU" / "valid"), out / "rates", arguments.tried_on)
     print(f"{time.perf_counter() - began:.0f} s", flush=True)

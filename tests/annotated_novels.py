@@ -1,4 +1,4 @@
-"""PDNC in small, with texts: conversations of two people in which every kind of quotation is."""
+"""PDNC in small: novels with texts, in which every kind of quotation is, and talks of three without."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["write_novels"]
+__all__ = ["write_novels", "write_talk", "write_talks"]
 
 CAST = (
     ("Ines Duarte", {"Ines", "Ines Duarte"}, "F", "major"),
@@ -43,4 +43,38 @@ def write_novels(folder: Path, names: Sequence[str] = ("Quay", "Harbour", "Orcha
             writer = csv.writer(file)
             writer.writerow(["Main Name", "Aliases", "Gender", "Category"])
             writer.writerows([who, repr(aliases), gender, kind] for who, aliases, gender, kind in CAST)
+    return folder
+
+
+TALKERS = ("Ada", "Bea", "Cas")
+
+
+def write_talk(folder: Path, said: list[tuple[int, str, list[str], str]]) -> None:
+    folder.mkdir(parents=True)
+    with (folder / "quotation_info.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["subQuotationList", "quoteByteSpans", "speaker", "addressees"])
+        for start, speaker, to, text in said:
+            writer.writerow([repr([text]), repr([[start, start + len(text)]]), speaker, repr(to)])
+    with (folder / "character_info.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["Main Name", "Aliases"])
+        writer.writerows([name, repr({name})] for name in TALKERS)
+
+
+def conversation(begin: int) -> list[tuple[int, str, list[str], str]]:
+    """Ada and Bea talk in turn; Cas says something to both now and then."""
+    said = []
+    for number in range(30):
+        speaker, to = (("Ada", ["Bea"]), ("Bea", ["Ada"]), ("Ada", ["Bea"]), ("Bea", ["Ada"]), ("Cas", ["Ada", "Bea"]))[
+            number % 5
+        ]
+        said.append((begin + 60 * number, speaker, to, f"Is that number {number}, {to[0]}?"))
+    return said
+
+
+def write_talks(folder: Path) -> Path:
+    """Two novels of two conversations each."""
+    for name in ("one", "two"):
+        write_talk(folder / name, [*conversation(0), *conversation(9_000)])
     return folder

@@ -38,16 +38,8 @@ class Need(Flag):
     """The whole story, later chapters included."""
     LISTENER = auto()
     """Whom the character faces."""
-    DIALOGUES = auto()
-    """A folder of dialogues to learn from."""
-    NOVELS = auto()
-    """A folder of novels to learn from."""
-    LINES = auto()
-    """A character's lines to learn from."""
-    PAIRS = auto()
-    """A folder of labelled pairs of sentences to learn from."""
-    SCENES = auto()
-    """Scenes to learn from."""
+    FOLDER = auto()
+    """A folder of data to learn from."""
     BACKEND = auto()
     """A language model that writes: set up or fetched by the user, or handed over through the argument `backend`."""
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from dialogues import dialogue_base, trades
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +39,6 @@ def test_one_command_for_each_corpus(document: Document, base: Path, tmp_path: P
         card = document("train", "causal", "--data", corpus, "--base", base, "--out", out, *options)
         assert card["data"]["held_back"] > 0 and card["figures"]["both"]["after"]["perplexity"] > 1
         assert (Path(out) / "model.safetensors").is_file()
-
-
-def test_two_trainings_have_a_mean_that_answers(run: Run, document: Document, base: Path, tmp_path: Path) -> None:
-    options = ("--data", trades(tmp_path / "data"), "--base", base, "--epochs", "1", "--lora", "4", "--device", "cpu")
-    for seed in ("1", "2"):
-        run("train", "causal", *options, "--seed", seed, "--out", f"talker-{seed}")
-    assert (
-        "The mean of talker-1, talker-2: talker"
-        in run("train", "average", "talker-1", "talker-2", "--out", "talker").stdout
-    )
-    reply = document("chat", "demo", "Zita", "--at", "2.3", "--agent", "talker", "--say", "where do you live ?")
-    assert reply["reply"]
 
 
 def valid(folder: Path, data: Path) -> Path:

@@ -6,7 +6,7 @@ import realdata
 from timing import cpu_seconds
 from understudy.novels.attribution import attribute
 from understudy.novels.prose import Prose
-from understudy.training.quotations.corpus import read_novel
+from understudy.training.pdnc import read_novel
 
 
 def test_a_long_novel_takes_time_in_proportion_to_its_length() -> None:

@@ -20,9 +20,8 @@ from understudy.language.model_folder import read_model
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
-from understudy.training.bag_rankers import BagSettings
-from understudy.training.task import Checkpoint, TrainingTask, checkpoint_folder
-from understudy.training.word_vectors import Vocabulary
+from understudy.training.bag_rankers import BagSettings, Vocabulary
+from understudy.training.run import Checkpoint, TrainingTask, checkpoint_folder
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 
@@ -166,7 +165,7 @@ def test_killed_at_any_time_it_ends_with_the_same_weights(data: Path, tmp_path: 
     code = f"""
 import time
 from pathlib import Path
-from understudy.training.task import TrainingTask
+from understudy.training.run import TrainingTask
 from understudy.training.bag_rankers import BagSettings, train_starspace
 def progress(done, total, loss):
     print(done, flush=True)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.training.early_stopping import EarlyStopping
-from understudy.training.task import Checkpoint
+from understudy.training.run import Checkpoint, EarlyStopping
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 

@@ -29,7 +29,7 @@ from understudy.training.corpus import PAIRS, Mixing
 from understudy.training.encoder import EncoderSettings
 from understudy.training.export import peaks_of
 from understudy.training.pretrained import load_base
-from understudy.training.task import TrainingTask, checkpoint_folder
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("onnx", reason="training needs the extra 'train'")
@@ -152,7 +152,7 @@ def test_a_vector_does_not_depend_on_its_batch(trained: tuple[Path, Losses]) -> 
 
 
 def test_in_full_the_graph_is_torch(trained: tuple[Path, Losses]) -> None:
-    from understudy.training.onnxgraph import encoder_graph
+    from understudy.training.export import encoder_graph
 
     onnxruntime = import_library("onnxruntime")
     read = load_base(trained[0])
@@ -210,7 +210,7 @@ def test_killed_while_it_trains_it_ends_with_the_same_bytes(data: Path, base: Pa
     code = f"""
 import sys
 from pathlib import Path
-from understudy.training.task import TrainingTask
+from understudy.training.run import TrainingTask
 from understudy.training.encoder import EncoderSettings, train
 settings = EncoderSettings(1, 2, 16, rate=1e-3, held_back=0.2)
 task = TrainingTask(Path({str(data)!r}), Path(sys.argv[1]), settings, device="cpu", base=Path({str(base)!r}), every=1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.language.backends.transformer import CAUSAL, MASKED, open_transformer
@@ -20,8 +20,8 @@ from understudy.language.model_folder import read_card
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.training import TRAINERS
-from understudy.training.persona_lm import LineSettings, LineTask, SpokenLines
-from understudy.training.task import checkpoint_folder
+from understudy.training.persona_lm import LineSettings, SpokenLines
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -57,7 +57,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("bases")
-    return {kind: tiny_model(folder / kind, kind, words_of((*INES, *TOBIAS, "lighthouse"))) for kind in KINDS}
+    return {kind: tiny_language_model(folder / kind, kind, words_of((*INES, *TOBIAS, "lighthouse"))) for kind in KINDS}
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +68,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, story: Story, bases: dict[
     return {kind: folder / kind for kind in KINDS}
 
 
-def task(story: Story, base: Path, out: Path, at: str = "2", **options: Any) -> LineTask:
+def task(story: Story, base: Path, out: Path, at: str = "2", **options: Any) -> TrainingTask[SpokenLines, LineSettings]:
     arguments = {"settings": SETTINGS, "device": "cpu", "every": 3, **options}
-    return LineTask(SpokenLines.of_story(story, "Ines", at), str(base), out, **arguments)
+    return TrainingTask(SpokenLines.of_story(story, "Ines", at), out, base=base, **arguments)
 
 
 def weights(model: Path) -> str:
@@ -181,18 +181,18 @@ def test_a_checkpoint_of_other_lines_is_refused(story: Story, bases: dict[str, P
         TRAINERS[CAUSAL](task(story, bases[CAUSAL], tmp_path / "model"), stopped_at(8))
     his = SpokenLines.of_story(story, "Tobias", "2")
     with pytest.raises(InputError, match="belongs to another training"):
-        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), lines=his))
+        TRAINERS[CAUSAL](replace(task(story, bases[CAUSAL], tmp_path / "model"), data=his))
 
 
 def test_lines_of_no_story_are_learnt_alike(story: Story, bases: dict[str, Path], tmp_path: Path) -> None:
     few = replace(SETTINGS, epochs=2)
     loose = SpokenLines("Ines", INES[:50], "en", "keys.json")
     own = TRAINERS[MASKED](task(story, bases[MASKED], tmp_path / "story", settings=few))
-    given = TRAINERS[MASKED](LineTask(loose, str(bases[MASKED]), tmp_path / "lines", few, device="cpu"))
+    given = TRAINERS[MASKED](TrainingTask(loose, tmp_path / "lines", few, bases[MASKED], device="cpu"))
     assert weights(tmp_path / "story") == weights(tmp_path / "lines")
     assert (given.card["story"], given.card["moment"], given.card["data"]) == ("keys.json", "", own.card["data"])
     with pytest.raises(InputError, match="Ines has 3 different lines, and at least 20 are needed: choose somebody"):
-        TRAINERS[MASKED](LineTask(replace(loose, texts=INES[:3]), str(bases[MASKED]), tmp_path / "few", few))
+        TRAINERS[MASKED](TrainingTask(replace(loose, texts=INES[:3]), tmp_path / "few", few, bases[MASKED]))
 
 
 def test_a_missing_extra_is_named(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.agents import TRAINED
+from understudy.agents import SHIPPED, TRAINED
 from understudy.errors import InputError, MissingExtra
 from understudy.registry import Imported, Need
 from understudy.training import TRAINERS, train
@@ -20,8 +20,8 @@ def test_every_trainer_can_be_loaded_and_has_default_settings(name: str) -> None
     assert dataclasses.is_dataclass(TRAINERS[name].settings())
 
 
-def test_every_agent_that_needs_a_model_has_a_trainer() -> None:
-    assert TRAINERS.keys() >= TRAINED
+def test_every_agent_that_needs_a_model_has_a_trainer_or_ships_with_one() -> None:
+    assert TRAINERS.keys() >= TRAINED - SHIPPED
 
 
 def test_an_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from understudy.metrics import Samples
 from understudy.metrics.voice import VoiceCast, voice
 from understudy.metrics.voice.model import PARTS, VoiceModel
 from understudy.training.loop import no_progress
-from understudy.training.task import TrainingTask
+from understudy.training.run import TrainingTask
 from understudy.training.voice import VoiceSettings, train
 
 SETTINGS = VoiceSettings(width=8, epochs=20, novels=3)

@@ -4,7 +4,7 @@
     reply:     the encoder's 20 best, by their scores
 
 The language model is SmolLM2 with a low-rank adapter; it and the head (v, b) were trained to tell what is said next in
-novels and chats from what is said elsewhere in them (`understudy train reranker`). It reads a scene, which the encoder
+novels and chats from what is said elsewhere in them (recipes/reranker). It reads a scene, which the encoder
 does not, and weighs reply against context word by word. It reads English; for other languages the encoder decides.
 
     my-reranker/
@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import said_before
+from understudy.agents.dialogue_context import said_before, ties_to_faced
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.pools import Candidates, own_past
-from understudy.agents.profile_replies import ties_to_faced
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer

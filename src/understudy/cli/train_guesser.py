@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.options import listed
+from understudy.cli.options import IN_FILE, IN_FOLDER, listed
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import print_json, screen
-from understudy.cli.train import chosen, training_bar, training_options
-from understudy.training import TRAINERS
+from understudy.cli.train import NO_FIGURES, Card, run_trainer, settings_among, training_options
 
 if TYPE_CHECKING:
     from understudy.guessing import TrainingScenes
@@ -29,9 +28,7 @@ PARTS = {"reverse": "from_end", "fill-empty": "fill_empty", "context": "context"
 
 
 @click.command(short_help="Who is speaking in masked scenes.")
-@click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), help="The folder of TVShowGuess."
-)
+@click.option("--data", type=IN_FOLDER, help="The folder of TVShowGuess.")
 @click.option("--story", metavar="STORY", help="A story to learn from instead.")
 @training_options("at", "epochs", "batch", "held_back")
 @click.option(
@@ -45,7 +42,7 @@ PARTS = {"reverse": "from_end", "fill-empty": "fill_empty", "context": "context"
 )  # fmt: skip
 @click.option("--shows", metavar="NAME,...", multiple=True, help="The shows to learn (default: all).")
 @click.option(
-    "--judge", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE.jsonl",
+    "--judge", type=IN_FILE, metavar="FILE.jsonl",
     help="Scenes it will be judged on and must not learn (default: dev.jsonl of the folder).",
 )  # fmt: skip
 @click.option(
@@ -66,7 +63,7 @@ PARTS = {"reverse": "from_end", "fill-empty": "fill_empty", "context": "context"
 def guesser(
     data: Path | None, story: str | None, at: str, kind: str, base: str | None, shows: tuple[str, ...],
     judge: Path | None, most: int | None, maxlen: int | None, history: int | None, without: tuple[str, ...], out: Path,
-    seed: int, device: str, fresh: bool, as_json: bool, **options: Any,
+    as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """A guesser of masked speakers, from the scripts of shows or from a story.
 
@@ -76,20 +73,18 @@ def guesser(
         understudy train guesser --story my.story --before 3.1 --out who
     """
     from understudy.training.loop import select_device
-    from understudy.training.task import check_output
+    from understudy.training.run import check_output
 
     _check_usage(data, story, kind, base, shows, judge, most, maxlen, history, without)
-    check_output(out, fresh)  # before anything is read
-    select_device(device)
+    check_output(out, options["fresh"])  # before anything is read
+    select_device(options["device"])
     scenes = _training_scenes(data, listed(shows), judge, story, at, most)
-    with training_bar("guesser") as progress:
-        reading = _reading(maxlen, history, without)
-        trainer, task = _task(kind, base, reading, chosen(options), scenes, out, seed, device, fresh)
-        card = TRAINERS[trainer](task, progress).card
-    if as_json:
-        print_json({"model": str(out), **card})
-    else:
-        _show(out, card, data, story)
+    reading: dict[str, Any] = {PARTS[part]: False for part in without}
+    reading |= {name: n for name, n in (("longest", maxlen), ("history", history)) if n is not None}
+    trainer, settings = _settings(kind, base, reading, options)
+    run_trainer(
+        trainer, scenes, out, as_json, partial(_guesser_lines, data, story), base=base, settings=settings, **options
+    )  # fmt: skip
 
 
 def _check_usage(
@@ -128,43 +123,30 @@ def _training_scenes(
     return training_scenes_of_story(read_showing(story), before, most or MOST)
 
 
-def _reading(maxlen: int | None, history: int | None, without: Sequence[str]) -> dict[str, Any]:
-    """What was said of how scenes are read; the rest keeps its defaults."""
-    lengths = {"longest": maxlen, "history": history}
-    given = {name: length for name, length in lengths.items() if length is not None}
-    return {**given, **{PARTS[part]: False for part in without}}
-
-
-def _task(
-    kind: str, base: str | None, reading: Mapping[str, Any], settings: Mapping[str, Any],
-    scenes: Mapping[str, TrainingScenes], out: Path, seed: int, device: str, fresh: bool,
-) -> tuple[str, Any]:  # fmt: skip
-    """The name of the trainer, and its task."""
-    from understudy.training.guessing.naming import NamingSettings, NamingTask
-    from understudy.training.guessing.reader_settings import default_settings
-    from understudy.training.guessing.readers import ReaderTask
+def _settings(kind: str, base: str | None, reading: Mapping[str, Any], options: dict[str, Any]) -> tuple[str, Any]:
+    """The name of the trainer, and its settings: those given, the rest as suits kind and base."""
+    from understudy.training.guessing.naming import NamingSettings
+    from understudy.training.guessing.readers import default_settings
 
     if kind == NAMING:
-        assert base is not None  # checked before
         lengths = {"window" if name == "longest" else name: length for name, length in reading.items()}
-        naming = NamingSettings(**lengths, **settings)
-        return "naming-guesser", NamingTask(scenes, base, out, naming, seed, device, fresh)
+        return "naming-guesser", replace(settings_among(options, NamingSettings), **lengths)
     defaults = default_settings(kind, base)
-    reader = replace(defaults, reading=replace(defaults.reading, **reading), **settings)
-    return "guesser", ReaderTask(scenes, out, reader, base, seed, device, fresh)
+    given = {name: value for name in ("epochs", "batch", "held_back") if (value := options.pop(name)) is not None}
+    return "guesser", replace(defaults, reading=replace(defaults.reading, **reading), **given)
 
 
-def _show(out: Path, card: Mapping[str, Any], data: Path | None, story: str | None) -> None:
-    show, stories, figures = screen(), card["data"], card["figures"]
+def _guesser_lines(data: Path | None, story: str | None, out: Path, card: Card) -> Iterator[str]:
+    stories, figures = card["data"], card["figures"]
     scenes = sum(summary["scenes"] for summary in stories.values())
-    show.print(f"Trained guesser on {scenes:,} scenes of {', '.join(stories)}: {out}")
+    yield f"Trained guesser on {scenes:,} scenes of {', '.join(stories)}: {out}"
     if figures:
-        show.print(
+        yield (
             f"Of {figures['speakers']:,} speakers in later scenes, held back, {figures['accuracy']['all']:.3f} are "
             f"told right; {figures['assigned']['all']:.3f} with one person behind each mask."
         )
     else:
-        show.print("Nothing was held back, so there are no figures.")
-    show.print("It has learned from scripts: share it only if you may share them.")
+        yield NO_FIGURES
+    yield "It has learned from scripts: share it only if you may share them."
     ask = ["bench", "guess", "--data", str(data), "--models"] if story is None else ["guess", story, "--model"]
-    show.print(f"Ask it with '{shlex.join(['understudy', *ask, str(out), '--assigned'])}'.")
+    yield f"Ask it with '{shlex.join(['understudy', *ask, str(out), '--assigned'])}'."

@@ -17,8 +17,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from understudy.agents.reply_text import continued, continuing, split_begun
-from understudy.errors import AgentError
+from understudy.agents.conversation import write_reply
+from understudy.agents.reply_text import continued, split_begun
 from understudy.progress import Cancellation
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
@@ -154,9 +154,9 @@ class AgentExecutor:
             yield continued(reply, begun) if begun else reply
             return
         own, requested = Cancellation(), cancellation or Cancellation()
-        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | BaseException | None]()
 
-        def put(item: str | Reply | Exception) -> None:
+        def put(item: str | Reply | BaseException | None) -> None:
             with suppress(RuntimeError):  # the event loop was closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
@@ -170,12 +170,14 @@ class AgentExecutor:
         watching = asyncio.ensure_future(leaving())
         try:
             await pool.start(
-                partial(_write, speaker, situation, tuple(history), sampling, own, put),
+                partial(write_reply, speaker, situation, tuple(history), put, sampling, own),
                 partial(asyncio.shield, watching),
             )
             while True:
                 item = await queue.get()
-                if isinstance(item, Exception):
+                if item is None:
+                    raise Refused("the reply was stopped", CLIENT_CLOSED_REQUEST)
+                if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, Reply):
                     self.replies_total += 1
@@ -193,33 +195,6 @@ class AgentExecutor:
     def close(self) -> None:
         for pool in {self._computing, self._waiting}:
             pool.close()
-
-
-def _write(
-    agent: StreamingAgent,
-    situation: Situation,
-    history: tuple[Turn, ...],
-    sampling: Sampling,
-    cancellation: Cancellation,
-    put: Callable[[str | Reply | Exception], None],
-) -> None:
-    """Run an agent's generator to its end; the last thing that is put is a reply or an error."""
-    pieces, begun = agent.stream(situation, history, sampling, cancellation), split_begun(situation.persona, history)[1]
-    if begun:
-        pieces = continuing(pieces, begun)
-    try:
-        while not cancellation.is_cancelled:
-            if piece := next(pieces):
-                put(piece)
-    except StopIteration as end:
-        problem = f"{type(agent).__name__}.stream returned no Reply: end its generator with `return Reply(...)`"
-        put(end.value if isinstance(end.value, Reply) else AgentError(problem))
-    except Exception as error:
-        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST) if cancellation.is_cancelled else error)
-    else:
-        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST))
-    finally:
-        pieces.close()
 
 
 async def cancelled(cancellation: Cancellation) -> None:

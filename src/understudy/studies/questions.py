@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from understudy.agents.passages import plain_line
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
+from understudy.agents.word_tokens import plain_line
 from understudy.database.record_log import RecordLog
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.formats import embedded

@@ -1,6 +1,4 @@
-"""Trainer of the `addressee` model, from novels whose quotations have their addressees (PDNC).
-
-    data/NOVEL/quotation_info.csv, data/NOVEL/character_info.csv
+"""The fit of the `addressee` model to novels whose quotations have their addressees (PDNC).
 
 A novel is read as if it were a script: quotations in order, narration left out. A passage is a run of quotations
 without a gap of more than 2,000 bytes between them; present are those who speak in it and those who are spoken to, as a
@@ -14,13 +12,9 @@ over lines that are said to one or two, so that where it is two, either will do.
 
 from __future__ import annotations
 
-import ast
-import csv
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,40 +22,20 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.language.lexical.logistic import minimize
 from understudy.language.lexical.rows import Reals
-from understudy.language.model_folder import ModelFolder
-from understudy.metrics.statistics import interval
-from understudy.people.addressees import (
-    FEATURES,
-    MODEL,
-    AddresseeModel,
-    Dialogue,
-    EpithetUse,
-    dialogue_of,
-    feature_rows,
-)
+from understudy.people.addressees import FEATURES, AddresseeModel, Dialogue, EpithetUse, dialogue_of, feature_rows
 from understudy.people.names import CharacterNames
-from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress, no_progress
-from understudy.training.task import TrainingTask, check_output, write_trained_model
-from understudy.training.writer.corpora import join_parts
+from understudy.training.pdnc import NOBODY, NovelSpeech, character_aliases, speeches_of
 
-__all__ = ["AddressedLine", "AddresseeSettings", "fit_addressees", "held_out", "novel_lines", "novels_in", "train"]
+__all__ = ["STRENGTH", "AddressedLine", "fit_addressees", "held_out", "novel_lines"]
 
-QUOTATIONS, CHARACTERS = "quotation_info.csv", "character_info.csv"
+STRENGTH = 10.0  # C of the regression
 GAP = 2_000  # bytes between quotations that end a passage
-NOBODY = "_"  # begins the labels of speakers whom nobody can name
 TOLERANCE = 1e-6
 SMALLEST = 1e-300
 FEW = 2  # a line that is said to more people than these tells little of how one is chosen
 BY_HAND = {"directed": 6.0, "called and silent": 2.5}
 """Weights of what only scripts have: directions such as '(to Ross)', and lists of those who are there but silent."""
-
-
-@dataclass(frozen=True, slots=True)
-class AddresseeSettings:
-    """`strength` is C of the regression."""
-
-    strength: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,43 +57,6 @@ class AddressedLine:
         return np.array([who in self.gold for who in self.others], dtype=np.bool_)
 
 
-def train(task: TrainingTask[AddresseeSettings], progress: Progress) -> ModelFolder:
-    check_output(task.out, task.fresh)
-    begun = time.perf_counter()
-    folders = novels_in(task.data)
-    novels = {folder.name: novel_lines(folder, with_silent=True) for folder in folders}
-    lines = [line for novel in novels.values() for line in novel]
-    model = fit_addressees(lines, task.settings.strength)
-    card = {
-        "agent": MODEL,
-        "what": "Whom a line is said to: the weights of what a script shows of it",
-        "language": "en",
-        "licence": "Apache-2.0",
-        "source": "PDNC: the speakers and addressees annotated in its novels, and their quotations as evidence; "
-        "no text of them is in the weights",
-        "features": list(FEATURES),
-        "data": {f"{folder.name}/{QUOTATIONS}": sha256_of(folder / QUOTATIONS) for folder in folders},
-        "settings": asdict(task.settings),
-        "novels": len(folders),
-        "lines": len(lines),
-        "figures": _figures(novels, task.settings.strength, progress),
-    }
-    return write_trained_model(task.out, card, model.tensors(), None, time.perf_counter() - begun)
-
-
-def _figures(novels: Mapping[str, Sequence[AddressedLine]], strength: float, progress: Progress) -> dict[str, Any]:
-    """Of lines in which somebody present is addressed, each novel with the weights of the others; 95% intervals."""
-    if len(novels) < 2:
-        return {}
-    right, of_novel = [], []
-    for line, probabilities in held_out(novels, novels, strength, progress):
-        if line.is_gold.any():
-            right.append(float(line.is_gold[probabilities.argmax()]))
-            of_novel.append(line.novel)
-    figure = interval(right, of_novel)
-    return {"accuracy": {name: round(value, 4) for name, value in figure._asdict().items()}, "lines": len(right)}
-
-
 def held_out(
     judged: Mapping[str, Sequence[AddressedLine]],
     learned_from: Mapping[str, Sequence[AddressedLine]],
@@ -134,82 +71,42 @@ def held_out(
         yield from ((line, model.probabilities(line.evidence)) for line in judged[name] if len(line.evidence))
 
 
-def novels_in(folder: Path) -> list[Path]:
-    novels = [path for path in sorted(folder.iterdir()) if (path / QUOTATIONS).is_file()]
-    if not novels:
-        raise InputError(f"holds no novels: folders with a {QUOTATIONS}, as PDNC has them, belong here", folder)
-    return novels
-
-
 def novel_lines(folder: Path, with_silent: bool = False) -> list[AddressedLine]:
     """Every line of a novel that is said to somebody, with its evidence.
 
     `with_silent`: those who are addressed in a passage are present too, though they never speak in it.
     """
-    quotations = list(_quotations(folder / QUOTATIONS))
-    aliases = _aliases(folder / CHARACTERS)
-    people = dict.fromkeys((*aliases, *(quotation.speaker for quotation in quotations)))
+    speeches, aliases = speeches_of(folder), character_aliases(folder)
+    people = dict.fromkeys((*aliases, *(speech.speaker for speech in speeches)))
     names = CharacterNames({who: (who, *aliases.get(who, ())) for who in people if not who.startswith(NOBODY)})
-    passages = list(_passages(quotations))
+    passages = list(_passages(speeches))
     use = EpithetUse()
     dialogues = []
     for passage in passages:
-        silent = {who: None for quotation in passage for who in sorted(quotation.addressees) if with_silent}
-        spoken = [(quotation.speaker, quotation.text) for quotation in passage]
-        dialogue = dialogue_of(tuple(silent), spoken, names)
+        silent = {who: None for speech in passage for who in sorted(_addressed(speech)) if with_silent}
+        dialogue = dialogue_of(tuple(silent), [(speech.speaker, speech.text) for speech in passage], names)
         dialogues.append(dialogue)
         for cues, neighbours in zip(dialogue.cues, dialogue.neighbours):
             use.add(cues, neighbours)
     return [
         AddressedLine(folder.name, dialogue, index, evidence, gold)
         for passage, dialogue in zip(passages, dialogues)
-        for index, (quotation, evidence) in enumerate(zip(passage, feature_rows(dialogue, use)))
-        if (gold := quotation.addressees - {quotation.speaker})
+        for index, (speech, evidence) in enumerate(zip(passage, feature_rows(dialogue, use)))
+        if (gold := _addressed(speech) - {speech.speaker})
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class AddressedQuotation:
-    start: int
-    end: int
-    speaker: str
-    addressees: frozenset[str]
-    text: str
+def _addressed(speech: NovelSpeech) -> frozenset[str]:
+    return frozenset(name for name in speech.addressees if not name.startswith(NOBODY))
 
 
-def _quotations(path: Path) -> Iterator[AddressedQuotation]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = sorted(
-                (ast.literal_eval(row["quoteByteSpans"]), number, row)
-                for number, row in enumerate(csv.DictReader(file))
-            )
-        for spans, _, row in rows:
-            to = frozenset(name for name in ast.literal_eval(row["addressees"] or "[]") if not name.startswith(NOBODY))
-            text = join_parts(ast.literal_eval(row["subQuotationList"]))
-            yield AddressedQuotation(int(spans[0][0]), int(spans[-1][1]), row["speaker"], to, text)
-    except (KeyError, ValueError, SyntaxError, TypeError, IndexError) as error:
-        raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
-
-
-def _aliases(path: Path) -> dict[str, tuple[str, ...]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return {
-                row["Main Name"]: tuple(sorted(map(str, ast.literal_eval(row["Aliases"]))))
-                for row in csv.DictReader(file)
-            }
-    except (KeyError, ValueError, SyntaxError, TypeError) as error:
-        raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
-
-
-def _passages(quotations: Sequence[AddressedQuotation]) -> Iterator[list[AddressedQuotation]]:
-    passage: list[AddressedQuotation] = []
-    for quotation in quotations:
-        if passage and quotation.start - passage[-1].end > GAP:
+def _passages(speeches: Sequence[NovelSpeech]) -> Iterator[list[NovelSpeech]]:
+    passage: list[NovelSpeech] = []
+    for speech in speeches:
+        if passage and speech.start - passage[-1].end > GAP:
             yield passage
             passage = []
-        passage.append(quotation)
+        passage.append(speech)
     if passage:
         yield passage
 

@@ -1,15 +1,15 @@
 """Trainer of the encoder: one transformer (a tower) for contexts and replies, trained contrastively.
 
-`contrastive` has the loss, `corpus` the batches. Defaults are the settings that proved best on held-back dialogues
+`corpus` has the batches and the loss. Defaults are the settings that proved best on held-back dialogues
 (docs/ranking.md has what each was worth).
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,38 +17,27 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.language.encoding.encoder import load_tokenizer
-from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.language.model_folder import ModelFolder, write_card
 from understudy.training.bert import PackedSequences, pack, unit_vectors
-from understudy.training.contrastive import batch_of, contrast
-from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, read_pairs
+from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, batch_of, contrast, read_pairs
 from understudy.training.dialogues import (
+    ALL_PARTS,
     DialogueSplit,
     dialogues_of,
     held_back,
+    held_back_sessions,
+    hpd_dialogues,
+    hpd_training_file,
+    parse_given,
     sha256_of,
     some_contexts,
     training_file,
 )
 from understudy.training.evaluation import encoder_figures
 from understudy.training.export import peaks_of, write_background, write_encoder
-from understudy.training.hpd_dialogues import (
-    ALL_PARTS,
-    held_back_sessions,
-    hpd_dialogues,
-    hpd_training_file,
-    parse_given,
-)
-from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pretrained import Base, Weights, load_base
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    provenance,
-)
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -80,12 +69,10 @@ class EncoderSettings:
         return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.1, decay=0.01, longest=1.0)
 
 
-def train(task: TrainingTask[EncoderSettings], progress: Progress) -> ModelFolder:
+def train(task: TrainingTask[Path, EncoderSettings], progress: Progress) -> ModelFolder:
     """Train a tower from `task.base`, and write a folder that the agent `encoder` opens."""
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
-    base, settings = load_base(task.base), task.settings
+    run = TrainingRun(task, progress)
+    base, settings = load_base(task.base_folder), task.settings
     split, corpus, source = load_corpus(task, base, settings.held_back)
     plan = {
         "agent": "encoder",
@@ -95,24 +82,20 @@ def train(task: TrainingTask[EncoderSettings], progress: Progress) -> ModelFolde
         "settings": asdict(settings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
+    run.begin(plan)
     if settings.mixing.synonym:
-        corpus.synonyms = synonyms_of(corpus, base, on)
+        corpus.synonyms = synonyms_of(corpus, base, run.device)
     size = len(corpus.examples)
     everything = [np.arange(size)] * settings.runs
-    learnt = mean_of(train_towers(corpus, everything, base, settings, task.seed, on, checkpoint, progress, task.every))
+    learnt = mean_of(train_towers(corpus, everything, base, settings, run))
     data = {**source, "dialogues": len(split.training), "questions": size, "pairs": len(corpus.pairs)}
-    card = {**plan, "data": data, "device": on.type, **provenance(time.perf_counter() - begun)}
-    with atomic_folder(task.out) as folder:
+    card = run.card(data=data)
+    with run.output() as folder:
         peaks = peaks_of(learnt, base, _sample(corpus, base, task.seed))
         write_encoder(folder, learnt, base, card, peaks)
         card = write_background(folder, corpus.rarity(base.shape.words), some_contexts(split.training, task.seed))
         card["figures"] = encoder_figures(folder, split)
         write_card(folder, card)
-    checkpoint.clear()
     return ModelFolder(card, {}, task.out)
 
 
@@ -121,11 +104,7 @@ def train_towers(
     parts: Sequence[NDArray[np.int64]],
     base: Base,
     settings: EncoderSettings,
-    seed: int,
-    on: device,
-    checkpoint: Checkpoint,
-    progress: Progress,
-    every: int,
+    run: TrainingRun,
 ) -> list[Weights]:
     """A tower for each part of the examples, all from the same base."""
     towers, size, steps_made = list[Weights](), settings.optimization.steps, 0
@@ -133,12 +112,14 @@ def train_towers(
     for number, part in enumerate(parts):
 
         def report_progress(done: int, _total: int, value: float, before: int = steps_made) -> None:
-            progress(before + done, total, value)
+            run.progress(before + done, total, value)
 
-        loss = _tower_loss(corpus.shown_only(part.tolist()), part, base, settings, seed + number, on)
-        own = Checkpoint(checkpoint.folder / f"tower-{number}", checkpoint.plan)
+        seed = run.task.seed + number
+        loss = _tower_loss(corpus.shown_only(part.tolist()), part, base, settings, seed, run.device)
+        own = run.checkpoint.part(f"tower-{number}")
+        rates = settings.optimization
         towers.append(
-            fit(base.tensors, loss, len(part), settings.optimization, seed + number, on, own, report_progress, every)
+            run.fit(base.tensors, loss, len(part), rates, checkpoint=own, progress=report_progress, seed=seed)
         )
         steps_made += size(len(part))
     return towers
@@ -165,7 +146,7 @@ def _tower_loss(
 
 
 def load_corpus(
-    task: TrainingTask[Any], base: Base, share: float, given: str = ALL_PARTS
+    task: TrainingTask[Path, Any], base: Base, share: float, given: str = ALL_PARTS
 ) -> tuple[DialogueSplit, TokenizedDialogues, dict[str, Any]]:
     """The dialogues, with some people held back; as token sequences; and which files they are of.
 

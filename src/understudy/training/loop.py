@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
+from understudy.language.libraries import import_library
 from understudy.language.model_folder import Tensors
-from understudy.training.task import CHECKPOINT_EVERY, Checkpoint
 
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-    from understudy.training.workers import Workers
+    from understudy.training.run import Checkpoint
 
-__all__ = ["Loss", "Optimization", "Progress", "StopEarly", "fit", "no_progress", "select_device"]
+__all__ = [
+    "ALONE",
+    "Loss",
+    "Optimization",
+    "Progress",
+    "Workers",
+    "fit",
+    "launched_workers",
+    "no_progress",
+    "on_device",
+    "select_device",
+]
 
 NEW_RATE = 10  # times the rate of pretrained parameters
 
@@ -85,6 +97,60 @@ def select_device(name: str) -> device:
     return torch.device(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The processes of a training as one of them sees them: each computes its share of every batch.
+
+        accelerate launch --num_processes 2 -m understudy train causal ...
+
+    All have the same data, seed and parameters, so that nothing but gradients is exchanged, and the sum over the shares
+    is what one process would have computed. The first one writes files and reports.
+    """
+
+    rank: int = 0
+    count: int = 1
+    device: device | None = None
+    state: Any = None
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def add_up(self, parameters: Iterable[Tensor], loss: Tensor) -> Tensor:
+        """Replace every gradient by the sum over all processes; the sum of the losses."""
+        if self.count == 1:
+            return loss
+        import torch
+
+        every = list(parameters)
+        for parameter in every:
+            if parameter.grad is None:  # nothing of this process's share needed it
+                parameter.grad = torch.zeros_like(parameter)
+        flat = torch.cat([*(parameter.grad.flatten() for parameter in every if parameter.grad is not None), loss[None]])
+        torch.distributed.all_reduce(flat.detach_())
+        start = 0
+        for parameter in every:
+            parameter.grad = flat[start : start + parameter.numel()].view_as(parameter)
+            start += parameter.numel()
+        return flat[-1]
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        if self.state is not None:
+            self.state.wait_for_everyone()
+
+
+ALONE = Workers()
+
+
+def launched_workers(device: str) -> Workers:
+    """The processes that `accelerate launch` or `torchrun` has started for this training."""
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return ALONE
+    state = import_library("accelerate").PartialState(cpu=device == "cpu")
+    return Workers(state.process_index, state.num_processes, state.device, state)
+
+
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread adds in one order, whatever the machine, and does not wait for others on a busy one."""
@@ -107,10 +173,10 @@ def fit(
     seed: int,
     on: device,
     checkpoint: Checkpoint,
-    progress: Progress = no_progress,
-    every: int = CHECKPOINT_EVERY,
+    progress: Progress,
+    every: int,
     stop_early: StopEarly | None = None,
-    workers: Workers | None = None,
+    workers: Workers = ALONE,
 ) -> dict[str, NDArray[np.float32]]:
     """Minimise the loss over `size` examples, from the checkpoint if there is one.
 
@@ -122,7 +188,7 @@ def fit(
 
     resumed = checkpoint.load()
     done, state = resumed if resumed is not None else (0, start)
-    parameters = {name: _on(state[name], on).requires_grad_() for name in start}
+    parameters = {name: on_device(state[name], on).requires_grad_() for name in start}
     optimizer = torch.optim.AdamW(
         _groups(parameters, optimization), lr=optimization.rate, betas=optimization.betas, fused=True
     )
@@ -131,7 +197,7 @@ def fit(
         for name, parameter in ((name, parameters[name]) for name in remembered):
             optimizer.state[parameter] = {
                 "step": torch.tensor(float(done), device=on),
-                **{kind: _on(state[f"{name}.{kind}"], on) for kind in MOMENTS},
+                **{kind: on_device(state[f"{name}.{kind}"], on) for kind in MOMENTS},
             }
     total = optimization.steps(size)
     batches = total // optimization.epochs
@@ -148,13 +214,12 @@ def fit(
             optimizer.zero_grad()
             value = loss(parameters, batch, step)
             value.backward()  # type: ignore[no-untyped-call]
-            if workers is not None:
-                value = workers.add_up(parameters.values(), value)
+            value = workers.add_up(parameters.values(), value)
             if optimization.longest < math.inf:
                 torch.nn.utils.clip_grad_norm_(parameters.values(), optimization.longest)
             optimizer.step()
             progress(step + 1, total, float(value.detach()))
-            if ((step + 1) % every == 0 or step + 1 == total) and (workers is None or workers.is_first):
+            if ((step + 1) % every == 0 or step + 1 == total) and workers.is_first:
                 checkpoint.save(step + 1, _state(parameters, optimizer))
             if stop_early is not None and batch_index + 1 == batches and stop_early(parameters, epoch + 1):
                 break
@@ -182,7 +247,7 @@ def _state(parameters: Mapping[str, Tensor], optimizer: Any) -> Tensors:
     return state
 
 
-def _on(array: NDArray[np.float32], device: device) -> Tensor:
+def on_device(array: NDArray[np.float32], device: device) -> Tensor:
     import torch
 
     return torch.from_numpy(np.array(array, np.float32)).to(device)

@@ -13,7 +13,6 @@ uppl --model` opens it, and so does anything else that opens such folders.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,35 +23,18 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
-from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card
+from understudy.language.model_folder import ModelFolder, write_card
 from understudy.metrics.uppl import perplexity
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
-from understudy.training.early_stopping import EarlyStopping
-from understudy.training.loop import Loss, Optimization, Progress, fit, no_progress, select_device
-from understudy.training.task import (
-    CHECKPOINT_EVERY,
-    Checkpoint,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    provenance,
-)
+from understudy.training.loop import Loss, Optimization, Progress, no_progress
+from understudy.training.pretrained import own_weights, put_weights, write_network
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "LineSettings",
-    "LineTask",
-    "SpokenLines",
-    "causal_loss",
-    "masked_loss",
-    "train_causal",
-    "train_masked",
-    "weights_digest",
-]
+__all__ = ["LineSettings", "SpokenLines", "train_causal", "train_masked", "weights_digest"]
 
 FEWEST = 20  # lines
 MASKED_SHARE = 7  # one of so many tokens is masked
@@ -96,44 +78,31 @@ class SpokenLines:
         return cls(persona.name, texts, persona.language, story.title, persona.moment.dotted)
 
 
-@dataclass(frozen=True, slots=True)
-class LineTask:
-    """Which lines to learn, from which base (a folder, a .gguf file, a name), and where to."""
-
-    lines: SpokenLines
-    base: str
-    out: Path
-    settings: LineSettings
-    seed: int = 0
-    device: str = "auto"
-    fresh: bool = False
-    every: int = CHECKPOINT_EVERY
+Task = TrainingTask[SpokenLines, LineSettings]
 
 
-def train_causal(task: LineTask, progress: Progress = no_progress) -> ModelFolder:
+def train_causal(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Fine-tune a causal language model, and write its folder."""
     return _train(CAUSAL, task, progress)
 
 
-def train_masked(task: LineTask, progress: Progress = no_progress) -> ModelFolder:
+def train_masked(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Fine-tune a masked language model, and write its folder."""
     return _train(MASKED, task, progress)
 
 
-def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
-    lines = task.lines
+def _train(kind: str, task: Task, progress: Progress) -> ModelFolder:
+    run = TrainingRun(task, progress)
+    lines, base = task.data, str(task.base)
     training, held_out = _split(task)
-    model = open_transformer(task.base, on.type)
+    model = open_transformer(base, run.device.type)
     if model.kind != kind:
-        raise InputError(f"is a {model.kind} model: train it with 'understudy train {model.kind}'", task.base)
-    start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()}
+        raise InputError(f"is a {model.kind} model: train it with 'understudy train {model.kind}'", base)
+    start = own_weights(model.network)
     plan: dict[str, Any] = {
         "agent": kind,
         "what": f"How {lines.name} talks: a {kind} language model for uppl",
-        "base": {"name": Path(task.base).name, "sha256": weights_digest(start)},
+        "base": {"name": Path(base).name, "sha256": weights_digest(start)},
         "story": lines.source,
         "character": lines.name,
         "moment": lines.moment,
@@ -142,30 +111,16 @@ def _train(kind: str, task: LineTask, progress: Progress) -> ModelFolder:
         "settings": asdict(task.settings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
-    best = EarlyStopping(
-        lambda parameters: _held_back_loss(model, held_out, parameters),
-        Checkpoint(checkpoint.folder / "best", plan),
-        task.settings.patience,
-    )
-    if held_out and not best.losses:
-        best(dict(model.network.named_parameters()), 0)
+    run.begin(plan)
+    best = run.early_stopping(lambda parameters: _held_back_loss(model, held_out, parameters), task.settings.patience)
     window, seed = task.settings.window, task.seed
     loss = masked_loss(model, training, window, seed) if kind == MASKED else causal_loss(model, training, window)
-    learnt: Tensors = best.parameters
-    if not best.is_over:
-        model.network.train()
-        last = fit(
-            start, loss, len(training), task.settings.optimization, seed, on, checkpoint, progress, task.every,
-            best if held_out else None,
-        )  # fmt: skip
-        learnt = best.parameters if held_out else last
-    card = {**plan, "device": on.type, "figures": _figures(best), **provenance(time.perf_counter() - begun)}
-    _write(task.out, model, learnt, card)
-    checkpoint.clear()
+    model.network.train()
+    learnt = run.fit(start, loss, len(training), task.settings.optimization, best=best if held_out else None)
+    card = run.card(figures=_figures(best))
+    with run.output() as folder:
+        write_network(folder, model.network, model.tokenizer, learnt)
+        write_card(folder, card)
     return ModelFolder(card, {}, task.out)
 
 
@@ -185,19 +140,19 @@ def _held_back_loss(model: Transformer, held_out: Sequence[str], parameters: Map
     network = model.network
     was_training = network.training
     network.eval()
-    _put(network, {name: tensor.detach() for name, tensor in parameters.items()})
+    put_weights(network, parameters)
     log_probs = [value for values in model.many(held_out) for value in values]
     network.train(was_training)
     return -float(np.mean(log_probs))
 
 
-def _split(task: LineTask) -> tuple[list[str], list[str]]:
+def _split(task: Task) -> tuple[list[str], list[str]]:
     """Lines to learn from, and those held back; the same line is never on both sides."""
-    lines = list(dict.fromkeys(text.strip() for text in task.lines.texts if text.strip()))
+    lines = list(dict.fromkeys(text.strip() for text in task.data.texts if text.strip()))
     if len(lines) < FEWEST:
-        when, instead = (" before this moment", "a later moment, or ") if task.lines.moment else ("", "")
+        when, instead = (" before this moment", "a later moment, or ") if task.data.moment else ("", "")
         raise InputError(
-            f"{task.lines.name} has {len(lines)} different lines{when}, and at least {FEWEST} are needed: choose "
+            f"{task.data.name} has {len(lines)} different lines{when}, and at least {FEWEST} are needed: choose "
             f"{instead}somebody who says more"
         )
     order = np.random.default_rng(task.seed).permutation(len(lines)).tolist()
@@ -207,26 +162,6 @@ def _split(task: LineTask) -> tuple[list[str], list[str]]:
         [line for index, line in enumerate(lines) if index not in held_out],
         [line for index, line in enumerate(lines) if index in held_out],
     )
-
-
-def _put(network: Any, parameters: Mapping[str, Tensor]) -> None:
-    """Copy parameters into a network."""
-    import torch
-
-    own = dict(network.named_parameters())
-    with torch.no_grad():
-        for name, tensor in parameters.items():
-            own[name].copy_(tensor)
-
-
-def _write(out: Path, model: Transformer, learnt: Tensors, card: Mapping[str, Any]) -> None:
-    import torch
-
-    _put(model.network, {name: torch.from_numpy(np.array(tensor, np.float32)) for name, tensor in learnt.items()})
-    with atomic_folder(out) as folder:
-        model.network.eval().save_pretrained(folder)
-        model.tokenizer.save_pretrained(folder)
-        write_card(folder, card)
 
 
 def weights_digest(tensors: Mapping[str, NDArray[np.float32]]) -> str:

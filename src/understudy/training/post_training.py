@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.training.bert import PackedSequences, Parameters, precision, states
+from understudy.training.bert import PackedSequences, Parameters, paired, precision, states
 from understudy.training.corpus import EncodedExample, Sequences, Shown, TokenizedDialogues
-from understudy.training.loop import Loss, Optimization, Progress, fit
-from understudy.training.pair_scoring import paired
+from understudy.training.loop import Loss, Optimization
 from understudy.training.pretrained import WORDS, Base, Shape
-from understudy.training.task import Checkpoint, check_positive, check_shares
+from understudy.training.run import TrainingRun, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -65,20 +64,15 @@ def post_train(
     base: Base,
     corpus: TokenizedDialogues,
     settings: PostTrainingSettings,
-    seed: int,
-    on: device,
-    checkpoint: Checkpoint,
-    progress: Progress,
-    every: int,
+    run: TrainingRun,
 ) -> Base:
     """The base with weights that have learnt the dialogues; what only post-training needs is left behind."""
     if not settings.epochs:
         return base
-    start = {**base.tensors, **heads_at_start(base.shape, seed)}
-    loss = _loss(corpus, base, settings, seed, on)
-    learnt = fit(
-        start, loss, len(corpus.examples), settings.optimization, seed, on, checkpoint, progress, every
-    )  # fmt: skip
+    start = {**base.tensors, **heads_at_start(base.shape, run.task.seed)}
+    loss = _loss(corpus, base, settings, run.task.seed, run.device)
+    part = run.checkpoint.part("post-training")
+    learnt = run.fit(start, loss, len(corpus.examples), settings.optimization, checkpoint=part)
     return replace(base, tensors={name: learnt[name] for name in base.tensors})
 
 

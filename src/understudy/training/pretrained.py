@@ -35,7 +35,10 @@ __all__ = [
     "Shape",
     "base_folder",
     "load_base",
+    "own_weights",
+    "put_weights",
     "read_bert_tensors",
+    "write_network",
 ]
 
 CONFIG, WEIGHTS_FILE, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -221,3 +224,27 @@ def _load_weights(path: Path, shape: Shape) -> dict[str, NDArray[np.float32]]:
             )
         weights[name] = named[name].astype(np.float32)
     return weights
+
+
+# Networks of the library transformers: their weights out, in, and into a folder as Hugging Face lays it out.
+
+
+def own_weights(network: Any) -> dict[str, NDArray[np.float32]]:
+    return {name: parameter.detach().cpu().numpy().copy() for name, parameter in network.named_parameters()}
+
+
+def put_weights(network: Any, weights: Mapping[str, Any]) -> None:
+    """Copy weights, arrays or tensors, into a network."""
+    import torch
+
+    own = dict(network.named_parameters())
+    with torch.no_grad():
+        for name, values in weights.items():
+            own[name].copy_(values if isinstance(values, torch.Tensor) else torch.from_numpy(np.array(values)))
+
+
+def write_network(folder: Path, network: Any, tokenizer: Any, learnt: Mapping[str, Any]) -> None:
+    """The network with what it learnt, and its tokenizer."""
+    put_weights(network, learnt)
+    network.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)

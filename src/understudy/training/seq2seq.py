@@ -2,7 +2,7 @@
 
     loss = - mean over the tokens w_t of the replies, their ends among them, of ln P(w_t | input, w_1 .. w_t-1)
 
-`agents.lstm` has the network, `chair_examples` the examples. The weights of the epoch with the lowest loss on held-back
+`agents.lstm` has the network. The weights of the epoch with the lowest loss on held-back
 dialogues are kept (early stopping). The rank of a word, on which its weight in the memory depends, is its line in the
 file of word vectors where one is given, else its place among the training words by frequency.
 
@@ -17,47 +17,51 @@ scripts that its authors published. The marks between turns, rare words as `<unk
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.lstm import initial_parameters, parameter_shapes
-from understudy.agents.lstm_agent import GenerativeMemory, LSTMAgent, Seq2Seq, rarity_weights
-from understudy.agents.word_tokens import SPECIAL, TokenVocabulary
+from understudy.agents.lstm import (
+    LONGEST,
+    GenerativeMemory,
+    LSTMAgent,
+    Seq2Seq,
+    decode,
+    encode,
+    entries_of,
+    initial_parameters,
+    padded,
+    parameter_shapes,
+    rarity_weights,
+    start_of,
+)
+from understudy.agents.word_tokens import END, SPECIAL, START, UNKNOWN, TokenVocabulary
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor
 from understudy.metrics.overlap import glove_ranks
-from understudy.training.chair_examples import ChairExample, ReplyCounts, chairs_of, reply_losses
+from understudy.training.bag_rankers import read_embeddings
 from understudy.training.dialogues import (
+    CONDITIONS,
     DialogueSplit,
+    Profile,
     ProfiledDialogue,
     dialogues_of,
     held_back,
     sha256_of,
     training_file,
 )
-from understudy.training.early_stopping import EarlyStopping
 from understudy.training.evaluation import ranking_figures
-from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    write_trained_model,
-)
-from understudy.training.word_vectors import read_embeddings
+from understudy.training.loop import Loss, Optimization, Progress, on_device
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Seq2SeqSettings", "train_generative_memory", "train_seq2seq"]
+__all__ = ["ReplyCounts", "Seq2SeqSettings", "chairs_of", "reply_losses", "train_generative_memory", "train_seq2seq"]
 
 RECURRENT = ("encoder", "decoder", "attention", "combine")
 HELD = "held-back training dialogues, people not seen in training"
@@ -96,20 +100,16 @@ class Seq2SeqSettings:
         )
 
 
-def train_seq2seq(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+def train_seq2seq(task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
     return _train(Seq2Seq, task, progress)
 
 
-def train_generative_memory(task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
+def train_generative_memory(task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
     return _train(GenerativeMemory, task, progress)
 
 
-def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress: Progress) -> ModelFolder:
-    import torch
-
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
+def _train(agent: type[LSTMAgent], task: TrainingTask[Path, Seq2SeqSettings], progress: Progress) -> ModelFolder:
+    run = TrainingRun(task, progress)
     settings, condition = task.settings, task.condition
     path = training_file(task.data, task.personas, condition)
     split = held_back(dialogues_of(path), settings.held_back, task.seed)
@@ -130,46 +130,27 @@ def _train(agent: type[LSTMAgent], task: TrainingTask[Seq2SeqSettings], progress
         "embeddings": None if task.embeddings is None else sha256_of(task.embeddings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
-    if task.fresh:
-        checkpoint.clear()
+    run.begin({**plan, "format": FORMAT})
     shapes = parameter_shapes(len(vocabulary), width, settings.hidden, has_memory=agent.has_memory)
     start = initial_parameters(shapes, settings.hidden, task.seed)
     for index, word in enumerate(vocabulary.words, len(SPECIAL)):
         if word in vectors:
             start["embedding"][index] = vectors[word] * width**0.5  # they come at length 1
     weights = rarity_weights(_ranks(vocabulary, task))
-    on_device = torch.from_numpy(weights).to(on)
-    best = EarlyStopping(
-        lambda parameters: held_back_loss(parameters, on_device, held),
-        Checkpoint(checkpoint.folder / "best", checkpoint.plan),
-        settings.patience,
-    )
-    learnt: Tensors = best.parameters
-    if not best.is_over:
-        loss = _reply_loss(examples, on_device, settings.dropout)
-        if held and not best.losses:
-            best({name: torch.from_numpy(tensor).to(on) for name, tensor in start.items()}, 0)
-        last = fit(
-            start, loss, len(examples), settings.optimization, task.seed, on, checkpoint, progress, task.every,
-            best if held else None,
-        )  # fmt: skip
-        learnt = best.parameters if held else last
+    placed = on_device(weights, run.device)
+    best = run.early_stopping(lambda parameters: held_back_loss(parameters, placed, held), settings.patience)
+    loss = _reply_loss(examples, placed, settings.dropout)
+    learnt = run.fit(start, loss, len(examples), settings.optimization, best=best if held else None)
     tensors: Tensors = {
         **learnt,
         "words": texts_as_tensor(vocabulary.words),
         **({"memory.weights": weights} if agent.has_memory else {}),
     }
     replies = ReplyCounts.of(examples).replies
-    card = {
-        **plan,
-        "data": {**source, "dialogues": len(split.training), "replies": replies, "vocabulary": len(vocabulary)},
-        "device": on.type,
-    }
-    trained = agent(ModelFolder(card, tensors), on.type)
-    card["figures"] = figures(trained, split, held, best, condition, task.seed)
-    return write_trained_model(task.out, card, tensors, checkpoint, time.perf_counter() - begun)
+    data = {**source, "dialogues": len(split.training), "replies": replies, "vocabulary": len(vocabulary)}
+    trained = agent(ModelFolder({**plan, "data": data}, tensors), run.device.type)
+    card = run.card(data=data, figures=figures(trained, split, held, best, condition, task.seed))
+    return run.write(card, tensors)
 
 
 def _reply_loss(examples: Sequence[ChairExample], weights: Tensor, dropout: float) -> Loss:
@@ -219,7 +200,7 @@ def figures(
     }
 
 
-def _ranks(vocabulary: TokenVocabulary, task: TrainingTask[Seq2SeqSettings]) -> NDArray[np.int64]:
+def _ranks(vocabulary: TokenVocabulary, task: TrainingTask[Path, Seq2SeqSettings]) -> NDArray[np.int64]:
     """The rank of each token by frequency; special tokens rank first, as they occur in every text."""
     if task.embeddings is None:
         return np.maximum(np.arange(len(vocabulary)) - len(SPECIAL) + 1, 1)
@@ -231,3 +212,113 @@ def _texts(dialogues: Sequence[ProfiledDialogue]) -> Iterator[str]:
     for dialogue in dialogues:
         yield from (text for _, text in dialogue.turns)
         yield from (sentence for profile in dialogue.profiles for sentence in profile)
+
+
+# Training examples of the models that write: a dialogue from the chair of one of the two, with all that they said.
+#
+# The encoder reads a dialogue once for all the replies of a chair: what it has read before a reply is the beginning of
+# what it reads in all, so the states after those beginnings are the states of the inputs by themselves.
+#
+#     loss = - mean over the tokens w_t of the replies, their ends among them, of ln P(w_t | input, w_1 .. w_t-1)
+
+
+@dataclass(frozen=True, slots=True)
+class ChairExample:
+    """What is read and the memory; for each reply, how many tokens are read before it, and its tokens."""
+
+    context: Sequence[int]
+    memory: Sequence[Sequence[int]]
+    lengths: tuple[int, ...]
+    replies: tuple[tuple[int, ...], ...]
+    words: int
+    """Of the replies, split at blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCounts:
+    """What the perplexities of some replies are divided by."""
+
+    replies: int
+    words: int
+    tokens: int
+    unknown: int
+
+    @classmethod
+    def of(cls, examples: Iterable[ChairExample]) -> ReplyCounts:
+        replies = words = tokens = unknown = 0
+        for example in examples:
+            replies += len(example.replies)
+            words += example.words
+            tokens += sum(map(len, example.replies))
+            unknown += sum(ids.count(UNKNOWN) for ids in example.replies)
+        return cls(replies, words, tokens, unknown)
+
+
+def chairs_of(
+    dialogues: Iterable[ProfiledDialogue],
+    condition: str,
+    agent: type[LSTMAgent],
+    vocabulary: TokenVocabulary,
+    asked: frozenset[Profile] | None = None,
+) -> list[ChairExample]:
+    """The examples of both chairs, or of those with the profiles asked; without those that lack a profile to show."""
+    examples = []
+    shown = CONDITIONS[condition]
+    for dialogue in dialogues:
+        for chair in (0, 1):
+            own, partner = dialogue.profiles[chair], dialogue.profiles[1 - chair]
+            if (asked is not None and own not in asked) or any(
+                not profile for name, profile in (("own", own), ("their", partner)) if name in shown
+            ):
+                continue
+            profiles = (own if "own" in shown else (), partner if "their" in shown else ())
+            example = _example(dialogue, chair, profiles, agent, vocabulary)
+            if example.replies:
+                examples.append(example)
+    return examples
+
+
+def _example(
+    dialogue: ProfiledDialogue,
+    chair: int,
+    profiles: tuple[Profile, Profile],
+    agent: type[LSTMAgent],
+    vocabulary: TokenVocabulary,
+) -> ChairExample:
+    turns = [(speaker == chair, text) for speaker, text in dialogue.turns]
+    lengths, replies, words = list[int](), list[tuple[int, ...]](), 0
+    read_input = agent.model_input(vocabulary, *profiles, [])
+    length, read = len(read_input.context), 0
+    for index, (mine, text) in enumerate(turns):
+        if mine and length < LONGEST:
+            lengths.append(length)
+            replies.append(vocabulary.ids(text))
+            words += len(text.split())
+            read = index
+        length += 1 + len(vocabulary.ids(text))
+    read_input = agent.model_input(vocabulary, *profiles, turns[:read])
+    return ChairExample(read_input.context, read_input.memory, tuple(lengths), tuple(replies), words)
+
+
+def reply_losses(
+    parameters: Mapping[str, Tensor], weights: Tensor, examples: Sequence[ChairExample], dropout: float = 0.0
+) -> Tensor:
+    """-ln P of every token of the examples' replies."""
+    import torch
+    from torch.nn.functional import cross_entropy, linear
+
+    on = weights.device
+    states = encode(parameters, padded([example.context for example in examples], on), dropout)
+    owners = torch.tensor([row for row, example in enumerate(examples) for _ in example.replies], device=on)
+    last = torch.tensor([length - 1 for example in examples for length in example.lengths], device=on)
+    entries = entries_of(parameters, weights, [example.memory for example in examples], on)
+    replies = [ids for example in examples for ids in example.replies]
+    ids = padded([(START, *reply) for reply in replies], on)
+    hidden = decode(
+        parameters, start_of(states[owners, last]), None if entries is None else entries.take(owners), ids, dropout
+    )
+    sizes = torch.tensor([len(reply) + 1 for reply in replies], device=on)
+    real = torch.arange(ids.shape[1], device=on) < sizes[:, None]
+    targets = torch.tensor([index for reply in replies for index in (*reply, END)], device=on)
+    logits = linear(hidden[real], parameters["output.weight"], parameters["output.bias"])
+    return cross_entropy(logits, targets, reduction="none")

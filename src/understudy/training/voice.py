@@ -21,7 +21,6 @@ those compared, so that the topic does not give the answer away.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -39,13 +38,13 @@ from understudy.metrics.statistics import auc, calibration_error
 from understudy.metrics.voice.model import FEW_MARKS, PARTS, SpeakerComparison, SpeakerLines, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
 from understudy.training.dialogues import sha256_of
-from understudy.training.loop import Optimization, Progress, fit, select_device
-from understudy.training.task import Checkpoint, TrainingTask, check_output, checkpoint_folder, write_trained_model
+from understudy.training.loop import Optimization, Progress
+from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
-    from torch import Tensor, device
+    from torch import Tensor
 
-__all__ = ["VoiceSettings", "train", "train_vectors"]
+__all__ = ["VoiceSettings", "train"]
 
 THIRDS = 3
 SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to be used
@@ -63,10 +62,8 @@ SPEAKERS, QUESTIONS = 8, 6  # of a novel, of a speaker, in one step
 LEAST, MOST = 10, 80  # lines that a speaker's vector is made of
 
 
-def train(task: TrainingTask[VoiceSettings], progress: Progress) -> ModelFolder:
-    check_output(task.out, task.fresh)
-    begun = time.perf_counter()
-    device = select_device(task.device)
+def train(task: TrainingTask[Path, VoiceSettings], progress: Progress) -> ModelFolder:
+    run = TrainingRun(task, progress)
     folder = task.data / "NaroU" if (task.data / "NaroU").is_dir() else task.data
     texts, files = _novels(folder)
     plan = {
@@ -76,16 +73,13 @@ def train(task: TrainingTask[VoiceSettings], progress: Progress) -> ModelFolder:
         "data": {path.relative_to(folder).as_posix(): sha256_of(path) for path in files},
         "settings": asdict(task.settings),
         "seed": task.seed,
-        "device": device.type,
+        "device": run.device.type,
     }
-    checkpoint = Checkpoint(checkpoint_folder(task.out), {**plan, "format": FORMAT})
-    if task.fresh:
-        checkpoint.clear()
+    run.begin({**plan, "format": FORMAT})
     novels = [_heard(novel) for novel in texts]
 
     def learnt(some: Sequence[Novel], nth: int) -> VoiceModel:
         """From some of the novels; `nth` of the trainings that there are in all, each with a checkpoint of its own."""
-        own = Checkpoint(checkpoint.folder / f"{nth}", {**checkpoint.plan, "nth": nth})
         model = _without_vectors(some)
         spoken = [[said for said in novel.values() if len(said) >= TAUGHT] for novel in some]
         taught = [[[model.numbers(line) for line in said] for said in novel] for novel in spoken if novel]
@@ -93,9 +87,8 @@ def train(task: TrainingTask[VoiceSettings], progress: Progress) -> ModelFolder:
         def report_progress(done: int, total: int, loss: float) -> None:
             progress(nth * total + done, (THIRDS + 1) * total, loss)
 
-        vectors = train_vectors(
-            taught, _telling(model), task.settings, task.seed, device, own, report_progress, task.every
-        )
+        part = run.checkpoint.part(f"{nth}", nth=nth)
+        vectors = train_vectors(taught, _telling(model), run, part, report_progress)
         return _with_cohort(replace(model, vectors=vectors), some)
 
     questions: list[VoiceQuestions] = []
@@ -103,8 +96,8 @@ def train(task: TrainingTask[VoiceSettings], progress: Progress) -> ModelFolder:
         others = [novel for index, novel in enumerate(novels) if index % THIRDS != fold]
         questions += voice_questions(learnt(others, fold), novels[fold::THIRDS], fold, task.seed)
     model = replace(learnt(novels, THIRDS), weights=fit_binary(*together(questions)))
-    card = {**plan, "parts": PARTS, "novels": len(novels), "figures": voice_figures(questions)}
-    return write_trained_model(task.out, card, model.tensors(), checkpoint, time.perf_counter() - begun)
+    card = run.card(parts=PARTS, novels=len(novels), figures=voice_figures(questions))
+    return run.write(card, model.tensors())
 
 
 def _novels(folder: Path) -> tuple[list[dict[str, list[str]]], list[Path]]:
@@ -199,10 +192,14 @@ class VoiceSettings:
 
 
 def train_vectors(
-    novels: Sequence[NovelMarks], telling: NDArray[np.float64], settings: VoiceSettings, seed: int, on: device,
-    checkpoint: Checkpoint, progress: Progress, every: int,
-) -> NDArray[np.float64]:  # fmt: skip
+    novels: Sequence[NovelMarks],
+    telling: NDArray[np.float64],
+    run: TrainingRun,
+    checkpoint: Checkpoint,
+    progress: Progress,
+) -> NDArray[np.float64]:
     """A vector for each mark. `telling` says how rare each is; rarer ones begin larger."""
+    settings, seed, on = run.task.settings, run.task.seed, run.device
     rng = np.random.default_rng(seed)
     begun = rng.normal(scale=START, size=(len(telling), settings.width)) * telling[:, None]
     start: Tensors = {"vectors": begun.astype(np.float32), "sharpness": np.array(SHARPNESS, np.float32)}
@@ -221,7 +218,7 @@ def train_vectors(
         return torch.nn.functional.cross_entropy(products, torch.tensor(answers, device=on))
 
     optimization = Optimization(settings.epochs, min(settings.novels, len(novels)), settings.rate)
-    learnt = fit(start, loss, len(novels), optimization, seed, on, checkpoint, progress, every)
+    learnt = run.fit(start, loss, len(novels), optimization, checkpoint=checkpoint, progress=progress)
     vectors: NDArray[np.float64] = learnt["vectors"].astype(np.float64) * float(learnt["sharpness"]) / SOFTER
     return vectors
 
@@ -367,18 +364,18 @@ def together(questions: Sequence[VoiceQuestions]) -> tuple[Reals, Reals, Reals]:
 def voice_figures(questions: Sequence[VoiceQuestions]) -> dict[str, Any]:
     """AUC and calibration of later lines against others', each fold scored with weights fitted on the other folds."""
     areas, values, labels, counts = [], [], [], []
-    for fold in sorted({asked.fold for asked in questions}):
-        others = [asked for asked in questions if asked.fold != fold]
+    for fold in sorted({character.fold for character in questions}):
+        others = [character for character in questions if character.fold != fold]
         if not others:
             return {}
         weights = fit_binary(*together(others))
-        for asked in (asked for asked in questions if asked.fold == fold):
-            value = sigmoid(asked.parts @ weights[:-1] + weights[-1])
-            if 0 < asked.own.sum() < len(asked.own):
-                areas.append(auc(value, asked.own > 0))
+        for character in (character for character in questions if character.fold == fold):
+            value = sigmoid(character.parts @ weights[:-1] + weights[-1])
+            if 0 < character.own.sum() < len(character.own):
+                areas.append(auc(value, character.own > 0))
             values.append(value)
-            labels.append(asked.own)
-            counts.append(asked.weights)
+            labels.append(character.own)
+            counts.append(character.weights)
     error = calibration_error(np.concatenate(values), np.concatenate(labels), np.concatenate(counts))
     return {
         "what": "later lines of a character among lines of others of the same and of other novels; a third of the "

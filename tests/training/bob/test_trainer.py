@@ -13,7 +13,7 @@ import pytest
 
 from models import tiny_base, tiny_data
 from people import hearing
-from understudy.agents.bob.agent import BobAgent
+from understudy.agents.bob import BobAgent
 from understudy.errors import InputError
 from understudy.language.model_folder import read_card, write_tensors
 from understudy.story.dialogue import Situation
@@ -21,7 +21,7 @@ from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
 from understudy.training.bob.trainer import BobSettings, initial_weights
 from understudy.training.pretrained import load_base
-from understudy.training.task import TrainingTask, checkpoint_folder
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 
@@ -86,10 +86,10 @@ def test_a_stopped_training_resumes_to_the_same_weights(
     last = 0
     for step in (10, 11):
         with pytest.raises(Stopped):
-            run(data, base, out, pairs=pairs, progress=stop_at(step))
+            run(data, base, out, pairs=pairs, progress=stop_at(step), every=8)
         assert checkpoint_folder(out).is_dir() and not out.exists()
         last = len(seen)
-    run(data, base, out, pairs=pairs, progress=stop_at(0))
+    run(data, base, out, pairs=pairs, progress=stop_at(0), every=8)
     assert seen[last] == 9  # from the checkpoint after 8
     assert weights(out) == weights(whole)
     assert read_card(out, "bob")["figures"] == read_card(whole, "bob")["figures"]

@@ -10,6 +10,7 @@ from dialogues import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.language.backends.transformer import open_transformer
 from understudy.training.causal.corpora import read_corpus
+from understudy.training.loop import ALONE, Workers
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -72,7 +73,6 @@ def test_loss_and_gradient_are_those_worked_out_by_hand(folder: Path) -> None:
 
 def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(folder: Path) -> None:
     from understudy.training.causal.loss import AllWeights, LowRank
-    from understudy.training.workers import Workers
 
     whole, adapted = (open_transformer(folder / "base", "cpu") for _ in range(2))
     sequences = drawn(folder, whole)
@@ -82,13 +82,13 @@ def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(
         (adapted, LowRank(adapted.network, 3, SCALE, seed=1)),
     ):
         values.append(start_loss(model, part, sequences))
-        shares = [start_loss(model, part, sequences, Workers(rank, 3, "cpu", None)) for rank in range(3)]
+        shares = [start_loss(model, part, sequences, Workers(rank, 3)) for rank in range(3)]
         assert sum(shares) == pytest.approx(values[-1], rel=1e-5)
-        assert start_loss(model, part, sequences[:1], Workers(1, 2, "cpu", None)) == 0, "nothing is left for it"
+        assert start_loss(model, part, sequences[:1], Workers(1, 2)) == 0, "nothing is left for it"
     assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
-def start_loss(model: Any, part: Any, sequences: list[TokenizedDialogue], workers: Any = None) -> float:
+def start_loss(model: Any, part: Any, sequences: list[TokenizedDialogue], workers: Workers = ALONE) -> float:
     import torch
 
     from understudy.training.causal.loss import DialogueLoss

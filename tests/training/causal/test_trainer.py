@@ -21,11 +21,9 @@ from understudy.errors import InputError
 from understudy.formats import examples
 from understudy.language.model_folder import read_card, read_tensors
 from understudy.story.dialogue import BatchAgent, BatchLanguageModel
-from understudy.training import train
 from understudy.training.causal.corpora import CausalSettings, under_condition
-from understudy.training.causal.trainer import DialogueTask
 from understudy.training.causal.trainer import train as train_dialogues
-from understudy.training.task import checkpoint_folder
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -50,10 +48,12 @@ def sure_base(folder: Path, base: Path) -> None:
     PreTrainedTokenizerFast.from_pretrained(base).save_pretrained(folder)
 
 
-def task(folder: Path, out: Path, base: str = "llama", **options: Any) -> DialogueTask:
+def task(
+    folder: Path, out: Path, base: str = "llama", **options: Any
+) -> TrainingTask[tuple[Path, ...], CausalSettings]:
     settings = replace(SETTINGS, **{name: options.pop(name) for name in list(options) if hasattr(SETTINGS, name)})
     options = {"device": "cpu", "every": 3, **options}
-    return DialogueTask((folder / "data",), str(folder / base), out, settings, **options)
+    return TrainingTask((folder / "data",), out, settings, folder / base, **options)
 
 
 def weights(out: Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_twenty_dialogues_are_learnt_by_heart(folder: Path, tmp_path: Path, base
 def test_the_card_says_what_it_learnt_from_and_how_well(folder: Path, tmp_path: Path) -> None:
     settings = replace(SETTINGS, epochs=8)
     out = tmp_path / "model"
-    model = train("causal-dialogues", folder / "data", out, settings=settings, base=folder / "llama", device="cpu")
+    model = train_dialogues(TrainingTask((folder / "data",), out, settings, folder / "llama", device="cpu"))
     card = read_card(out, "causal")
     assert card == json.loads(json.dumps(model.card))
     assert card["data"]["dialogues"] + card["data"]["held_back"] <= 40 and card["settings"]["lora"] == 4
@@ -109,10 +109,7 @@ def stopped_at(step: int) -> Any:
 
 
 @pytest.mark.parametrize("lora", [4, 0])
-def test_a_stopped_training_goes_on_to_the_same_weights(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: int
-) -> None:
-    monkeypatch.setattr("understudy.training.causal.trainer.UNSAVED", 1)
+def test_a_stopped_training_goes_on_to_the_same_weights(folder: Path, tmp_path: Path, lora: int) -> None:
     train_dialogues(task(folder, tmp_path / "once", lora=lora, epochs=4))
     for step in (4, 5, 7):
         with pytest.raises(Stopped):
@@ -165,9 +162,9 @@ def test_two_processes_learn_what_one_does(folder: Path, tmp_path: Path) -> None
 
 
 def test_what_cannot_be_trained_is_said(folder: Path, tmp_path: Path) -> None:
-    from languagemodels import tiny_model
+    from languagemodels import tiny_language_model
 
-    masked = tiny_model(tmp_path / "masked", "masked", ["key"])
+    masked = tiny_language_model(tmp_path / "masked", "masked", ["key"])
     with pytest.raises(InputError, match="choose a causal one"):
         train_dialogues(replace(task(folder, tmp_path / "model"), base=str(masked)))
     for wrong in ({"none": 0.8, "both": 0.4}, {"lora": -1}, {"epochs": 0}, {"held_back": 2}):

@@ -18,8 +18,8 @@ from understudy.language.model_folder import CARD, FORMAT
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene
 from understudy.training.guessing.finetuning import data_summary, guessing_figures, held_back
-from understudy.training.guessing.guessers import learned_until, open_guesser
 from understudy.training.guessing.readers import AGENT
+from understudy.training.guessing.registry import learned_until, open_guesser
 
 
 def test_the_last_scenes_of_each_story_are_held_back() -> None:

@@ -14,7 +14,7 @@ from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.guessing.guessers import WeightedGuessers, combined, fitted_weights
+from understudy.training.guessing.registry import WeightedGuessers, combined, fitted_weights
 
 LISTENS = {"keys": "Ines", "locks": "Ines", "doors": "Ines", "boats": "Tobias", "tides": "Tobias", "oars": "Tobias"}
 

@@ -17,11 +17,11 @@ from understudy.training.guessing.naming import (
     TEMPERATURE,
     NamingGuesser,
     NamingSettings,
-    NamingTask,
     open_naming,
     train_naming,
 )
-from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.guessing.scene_tokens import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.run import TrainingTask
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -46,7 +46,7 @@ def words(bases: Mapping[str, Path]) -> SceneTokenizer:
 def trained(bases: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("naming") / "model"
     scenes = [scene for seed in range(1, 9) for scene in talk(24, seed)]
-    train_naming(NamingTask({"Keys": lessons(scenes)}, bases["causal"], out, SETTINGS, device="cpu"))
+    train_naming(TrainingTask({"Keys": lessons(scenes)}, out, SETTINGS, bases["causal"], device="cpu"))
     return out
 
 

@@ -14,9 +14,17 @@ import pytest
 
 from speakers import scene, tiny_reader
 from understudy.errors import InputError
-from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
-from understudy.training.guessing.reader_input import InputFormat, ReaderInput, reader_input
-from understudy.training.guessing.trunk import Trunk, open_trunk, reading_of
+from understudy.training.guessing.network import (
+    HEAD,
+    LabelledInput,
+    Trunk,
+    head_start,
+    loss_of,
+    open_trunk,
+    reading_of,
+    scores_of,
+)
+from understudy.training.guessing.scene_tokens import InputFormat, ReaderInput, reader_input
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,9 @@ from understudy.language.model_folder import CARD
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.guessing.reader_input import KINDS, InputFormat
-from understudy.training.guessing.reader_settings import ReaderSettings
-from understudy.training.guessing.readers import WEIGHTS, ReaderTask, open_reader, train_reader
-from understudy.training.task import checkpoint_folder
+from understudy.training.guessing.readers import WEIGHTS, ReaderSettings, open_reader, train_reader
+from understudy.training.guessing.scene_tokens import KINDS, InputFormat
+from understudy.training.run import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
@@ -58,7 +58,7 @@ def right(guesser: Guesser, taught: TrainingScenes, scenes: Sequence[Scene]) -> 
 )
 def test_who_says_what_is_learned(kind: str, base: str, bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught = lessons(talk(80, seed=1))
-    train_reader(ReaderTask({"Keys": taught}, tmp_path / "model", settings(kind), bases[base], device="cpu"))
+    train_reader(TrainingTask({"Keys": taught}, tmp_path / "model", settings(kind), bases[base], device="cpu"))
     guesser = open_reader(tmp_path / "model", CAST, "cpu")
     assert right(guesser, taught, talk(30, seed=2)) > 0.8
     assert guesser.guess(scene(1, ("Pilot", "no more dawn")), PEOPLE) == {}
@@ -81,7 +81,7 @@ def test_a_reader_of_scenes_learns_from_what_others_say_and_vanilla_cannot(
     taught, judged = lessons(called(60, seed=1)), called(40, seed=2)
     shares = {}
     for kind in ("vanilla", "multi-row"):
-        task = ReaderTask({"Keys": taught}, tmp_path / kind, settings(kind, epochs=8), bases["masked"], device="cpu")
+        task = TrainingTask({"Keys": taught}, tmp_path / kind, settings(kind, epochs=8), bases["masked"], device="cpu")
         train_reader(task)
         shares[kind] = right(open_reader(tmp_path / kind, CAST, "cpu"), taught, judged)
     assert shares["vanilla"] < 0.7 and shares["multi-row"] > 0.8
@@ -101,7 +101,7 @@ def told_on(count: int, seed: int) -> list[Scene]:
 def test_what_happened_just_before_tells_who_goes_on_with_it(bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught, reading = lessons(told_on(60, seed=1)), InputFormat("scene-pooling", history=40)
     read = ReaderSettings(reading, epochs=40, batch=8, rate=2e-3, dropout=0.0, together=1.0)
-    train_reader(ReaderTask({"Keys": taught}, tmp_path / "model", read, bases["masked"], device="cpu"))
+    train_reader(TrainingTask({"Keys": taught}, tmp_path / "model", read, bases["masked"], device="cpu"))
     guesser = open_reader(tmp_path / "model", CAST, "cpu")
     masking, hits = Masking(taught.main, taught.names), list[bool]()
     for told in told_on(25, seed=2):
@@ -117,7 +117,7 @@ def test_without_history_what_happened_before_changes_no_answer(bases: Mapping[s
     taught, before = lessons(told_on(16, seed=1)), told_on(1, seed=2)
     for history in (0, 40):
         out, reading = tmp_path / str(history), InputFormat("scene-pooling", history=history)
-        train_reader(ReaderTask({"Keys": taught}, out, ReaderSettings(reading, 1, 8), bases["masked"], device="cpu"))
+        train_reader(TrainingTask({"Keys": taught}, out, ReaderSettings(reading, 1, 8), bases["masked"], device="cpu"))
         asked = scene(2, ("P0", "where are the"), ("P1", "I like dawn"))
         fresh, told = (open_reader(out, CAST, "cpu") for _ in range(2))
         told.remember(before[0])
@@ -126,7 +126,7 @@ def test_without_history_what_happened_before_changes_no_answer(bases: Mapping[s
 
 def test_how_masks_are_numbered_changes_nothing_in_an_answer(bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught = {"Keys": lessons(talk(16, seed=1))}
-    train_reader(ReaderTask(taught, tmp_path / "model", settings("scene-pooling", 1), bases["masked"], device="cpu"))
+    train_reader(TrainingTask(taught, tmp_path / "model", settings("scene-pooling", 1), bases["masked"], device="cpu"))
     guesser = open_reader(tmp_path / "model", CAST, "cpu")
     told = ("I like keys", "no more bees", "where are the")
     first = guesser.guess(scene(1, *zip(("P0", "P1", "P2"), told)), PEOPLE)
@@ -142,8 +142,8 @@ class Stopped(Exception):
 def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught = {"Keys": lessons(talk(24, seed=1))}
 
-    def task(out: str) -> ReaderTask:
-        return ReaderTask(taught, tmp_path / out, settings("multi-row", 2), bases["masked"], device="cpu", every=2)
+    def task(out: str) -> TrainingTask[Any, ReaderSettings]:
+        return TrainingTask(taught, tmp_path / out, settings("multi-row", 2), bases["masked"], device="cpu", every=2)
 
     def stop(done: int, _total: int, _loss: float) -> None:
         if done == 4:
@@ -167,14 +167,14 @@ def test_two_stories_are_learned_at_once_and_asked_about_apart(bases: Mapping[st
         for number, talked in enumerate(talk(80, seed=3), 1)
     ]
     taught = {"Keys": lessons(talk(80, seed=1)), "Bees": lessons(others, ("Ines", "Tobias", "Vera", "Pilot"))}
-    train_reader(ReaderTask(taught, tmp_path / "model", settings("vanilla"), bases["masked"], device="cpu"))
+    train_reader(TrainingTask(taught, tmp_path / "model", settings("vanilla"), bases["masked"], device="cpu"))
     assert right(open_reader(tmp_path / "model", CAST, "cpu"), taught["Keys"], talk(20, seed=4)) > 0.8
     assert right(open_reader(tmp_path / "model", (*CAST, "Pilot"), "cpu"), taught["Bees"], others[:20]) > 0.8
 
 
 def test_a_model_folder_that_does_not_fit_is_refused(bases: Mapping[str, Path], tmp_path: Path) -> None:
     taught, out = {"Keys": lessons(talk(16, seed=1))}, tmp_path / "model"
-    task = ReaderTask(taught, out, settings("vanilla", 1), bases["masked"], device="cpu")
+    task = TrainingTask(taught, out, settings("vanilla", 1), bases["masked"], device="cpu")
     train_reader(task)
     with pytest.raises(InputError, match="is there already"):
         train_reader(task)

@@ -14,9 +14,9 @@ from understudy.guessing import GUESSERS, GuesserEntry, Masking, TrainingScenes,
 from understudy.language.model_folder import CARD, FORMAT
 from understudy.registry import Need, RegistryEntry
 from understudy.story.dialogue import Guesser
-from understudy.training.guessing import WeightedGuessers
 from understudy.training.guessing.readers import AGENT
 from understudy.training.guessing.registry import (
+    WeightedGuessers,
     find_assigned,
     find_guesser,
     find_guessers,

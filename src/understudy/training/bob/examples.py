@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
-from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
+from understudy.agents.bob import DialogueSequencer, conditioned_context
+from understudy.agents.bob_network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples
@@ -28,7 +28,6 @@ from understudy.formats.recognition import is_hpd
 from understudy.language.encoding import Context
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
-from understudy.training.contradiction import NAMES, read_pairs
 from understudy.training.dialogues import (
     CONDITIONS,
     ReplyQuestion,
@@ -43,22 +42,23 @@ if TYPE_CHECKING:
     from torch import Tensor, device
 
 __all__ = [
-    "LearntReply",
+    "NLI_FILES",
     "NliBatch",
     "NliPairs",
     "PairSequences",
     "ReplyBatch",
     "ReplySequences",
-    "ReplySplit",
     "pair_loss",
     "read_nli",
+    "read_nli_pairs",
     "read_replies",
     "reply_losses",
     "total_loss",
     "unlikelihood",
 ]
 
-NLI_FILE = "nli-train.txt"
+NLI_FILES = ("nli-train.txt", "nli-valid.txt")
+NLI_LABELS = {"negative": 0, "neutral": 1, "positive": 2}
 TABLES = ("*_positive.tsv", "*_negative.tsv")
 
 Pair = tuple[str, str]
@@ -141,18 +141,41 @@ def read_nli(folder: Path | None) -> NliPairs:
     pairs = NliPairs()
     if folder is None:
         return pairs
-    if (path := folder / NLI_FILE).is_file():
+    if (path := folder / NLI_FILES[0]).is_file():
         pairs.files[path.name] = sha256_of(path)
-        for first, second, label in read_pairs(path):
-            if label != NAMES["neutral"]:
-                chosen = pairs.entailed if label == NAMES["positive"] else pairs.contradicted
+        for first, second, label in read_nli_pairs(path):
+            if label != NLI_LABELS["neutral"]:
+                chosen = pairs.entailed if label == NLI_LABELS["positive"] else pairs.contradicted
                 chosen += [(first, second), (second, first)]
     for pattern, labelled in zip(TABLES, (pairs.entailed, pairs.contradicted)):
         for path in sorted(folder.glob(pattern)):
             pairs.files[path.name] = sha256_of(path)
             labelled.extend(_read_table(path))
     if not pairs.files:
-        raise InputError(f"has neither {NLI_FILE} nor {' nor '.join(TABLES)}: give a folder that has", folder)
+        raise InputError(f"has neither {NLI_FILES[0]} nor {' nor '.join(TABLES)}: give a folder that has", folder)
+    return pairs
+
+
+def read_nli_pairs(path: Path) -> list[tuple[str, str, int]]:
+    """The pairs of one of Dialogue NLI's files, each with its label as a number of NLI_LABELS."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise InputError(
+            f"is not there: a folder with {' and '.join(NLI_FILES)} of Dialogue NLI belongs here", path
+        ) from error
+    except ValueError as error:
+        raise InputError(f"is not UTF-8 ({error})", path) from error
+    pairs = []
+    for number, line in enumerate(lines, 1):
+        first, second, label, *more = [*line.split("</s>"), "", "", ""]
+        if label.strip() not in NLI_LABELS or any(more) or not first.strip() or not second.strip():
+            raise InputError(
+                f"line {number} is not 'sentence</s>sentence</s>label', a label of {', '.join(NLI_LABELS)}", path
+            )
+        pairs.append((first.strip(), second.strip(), NLI_LABELS[label.strip()]))
+    if not pairs:
+        raise InputError("is empty: there is nothing to learn from", path)
     return pairs
 
 

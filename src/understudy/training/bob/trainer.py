@@ -8,17 +8,16 @@ decoder finds held-back replies most probable is kept, and training stops when t
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bob.agent import NAME, write_bob
-from understudy.agents.bob.inputs import INPUTS, PER, DialogueSequencer
-from understudy.agents.bob.network import (
+from understudy.agents.bob import INPUTS, NAME, PER, DialogueSequencer, write_bob
+from understudy.agents.bob_network import (
     CONSISTENCY,
     DECODERS,
     ENCODER,
@@ -28,7 +27,7 @@ from understudy.agents.bob.network import (
     head_tensors,
 )
 from understudy.errors import InputError
-from understudy.language.model_folder import ModelFolder, Tensors
+from understudy.language.model_folder import ModelFolder
 from understudy.training.bert import precision
 from understudy.training.bob.examples import (
     NliPairs,
@@ -39,18 +38,9 @@ from understudy.training.bob.examples import (
     reply_losses,
     total_loss,
 )
-from understudy.training.early_stopping import EarlyStopping
-from understudy.training.loop import Loss, Optimization, Progress, fit, select_device
+from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
-from understudy.training.task import (
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    check_positive,
-    check_shares,
-    checkpoint_folder,
-    provenance,
-)
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -58,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["BobSettings", "initial_weights", "network_card", "train"]
 
 HELD_REPLIES = 1000  # at most so many are asked for after each epoch
-CHECKPOINTS = 8  # times the task's steps between checkpoints, which hold four transformers three times
+EVERY = 400  # steps between checkpoints, which hold four transformers three times
 SPREAD = 0.02  # of new weights at the start
 MASKED_LM_HEAD = {
     "transform.weight": "cls.predictions.transform.dense.weight",
@@ -104,14 +94,10 @@ class BobSettings:
         )
 
 
-def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
+def train(task: TrainingTask[Path, BobSettings], progress: Progress) -> ModelFolder:
     """Train on the replies of `task.data` and the pairs of `task.pairs`, from `task.base`."""
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    import torch
-
-    begun = time.perf_counter()
-    settings, base = task.settings, load_base(task.base)
+    run = TrainingRun(task, progress)
+    settings, base, on = task.settings, load_base(task.base_folder), run.device
     split = read_replies(task.data, task.personas, task.condition, settings.held_back, task.seed)
     pairs = read_nli(task.pairs)
     plan: dict[str, Any] = {
@@ -125,42 +111,28 @@ def train(task: TrainingTask[BobSettings], progress: Progress) -> ModelFolder:
         "settings": asdict(settings),
         "seed": task.seed,
     }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
+    run.begin(plan)
     shape = base.shape
     sequencer = DialogueSequencer(base.form, base.tokenizer, shape.words, settings.input)
     network = BertOverBert({}, shape.layers, shape.heads, shape.epsilon)
     drawn = np.random.default_rng(task.seed).permutation(len(split.held_out))[:HELD_REPLIES]
     held_out = ReplySequences([split.held_out[index] for index in drawn.tolist()], sequencer)
-    best = EarlyStopping(
-        lambda parameters: held_back_losses(network, held_out, parameters, on)[CONSISTENCY],
-        Checkpoint(checkpoint.folder / "best", plan),
-        settings.patience,
+    best = run.early_stopping(
+        lambda parameters: held_back_losses(network, held_out, parameters, on)[CONSISTENCY], settings.patience
     )
-    learnt: Tensors = best.parameters
-    if not best.is_over:
-        start = initial_weights(base, task.seed)
-        if len(held_out) and not best.losses:
-            best({name: torch.from_numpy(tensor).to(on) for name, tensor in start.items()}, 0)
-        loss = _loss(network, ReplySequences(split.training, sequencer), pairs, sequencer, settings, task.seed, on)
-        last = fit(
-            start, loss, len(split.training), settings.optimization, task.seed, on,
-            checkpoint, progress, CHECKPOINTS * task.every, best if len(held_out) else None,
-        )  # fmt: skip
-        learnt = best.parameters if len(held_out) else last
-    card = {
-        **plan,
-        "device": on.type,
-        "data": {"files": split.files, "dialogues": split.dialogues, "replies": len(split.training)},
-        "pairs": {"files": pairs.files, "entailed": len(pairs.entailed), "contradicted": len(pairs.contradicted)},
+    loss = _loss(network, ReplySequences(split.training, sequencer), pairs, sequencer, settings, task.seed, on)
+    learnt = run.fit(
+        initial_weights(base, task.seed), loss, len(split.training), settings.optimization,
+        every=EVERY, best=best if len(held_out) else None,
+    )  # fmt: skip
+    card = run.card(
+        data={"files": split.files, "dialogues": split.dialogues, "replies": len(split.training)},
+        pairs={"files": pairs.files, "entailed": len(pairs.entailed), "contradicted": len(pairs.contradicted)},
         **network_card(base),
-        "figures": held_back_figures(network, held_out, best, on),
-        **provenance(time.perf_counter() - begun),
-    }
+        figures=held_back_figures(network, held_out, best, on),
+    )
     model = write_bob(task.out, card, learnt, base.tokenizer)
-    checkpoint.clear()
+    run.checkpoint.clear()
     return model
 
 

@@ -21,13 +21,15 @@ from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
 from understudy.formats.hpd import READER as HPD
 from understudy.formats.hpd import sessions, situation_of
+from understudy.language.backends.transformer import length_batches
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
 from understudy.training.loop import Optimization
-from understudy.training.writer.corpora import novel_speeches
+from understudy.training.pdnc import novel_speeches
+from understudy.training.run import check_positive
 
 __all__ = [
     "CausalSettings",
@@ -183,12 +185,10 @@ def _speeches(turns: Sequence[Turn]) -> TrainingDialogue:
 
 
 def _split(dialogues: list[TrainingDialogue], share: float, seed: int) -> DialogueCorpus:
-    import random
-
     if not dialogues:
         raise InputError("holds no dialogue to train on")
     count = min(round(share * len(dialogues)), len(dialogues) - 1)
-    chosen = frozenset(random.Random(seed).sample(range(len(dialogues)), count))  # noqa: S311
+    chosen = frozenset(Random(seed).sample(range(len(dialogues)), count))  # noqa: S311
     return DialogueCorpus(
         [dialogue for index, dialogue in enumerate(dialogues) if index not in chosen],
         [dialogue for index, dialogue in enumerate(dialogues) if index in chosen],
@@ -231,9 +231,7 @@ class CausalSettings:
     monologues: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "tokens", "rate", "scale", "window"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(self, "epochs", "tokens", "scale", "window", *(() if self.rate is None else ("rate",)))
         if self.lora < 0:
             raise InputError(f"lora is the rank of the adapters, 0 or more, not {self.lora}")
         for name in ("held_back", "none", "both", "paraphrase"):
@@ -263,13 +261,8 @@ def in_windows(dialogues: Iterable[TrainingDialogue], form: DialogueFormat) -> I
 
 def like_lengths(dialogues: Sequence[TrainingDialogue], form: DialogueFormat, tokens: int) -> list[list[int]]:
     """Indices of dialogues of about one length, at most so many tokens together, so that little is padding."""
-    sizes = [len(form.dialogue(one.situation, one.turns, one.learnt).ids) for one in dialogues]
-    batches: list[list[int]] = []
-    for index in sorted(range(len(dialogues)), key=sizes.__getitem__):
-        if not batches or sizes[index] * (len(batches[-1]) + 1) > tokens:
-            batches.append([])
-        batches[-1].append(index)
-    return batches
+    sizes = [len(form.dialogue(each.situation, each.turns, each.learnt).ids) for each in dialogues]
+    return list(length_batches(sizes, lambda rows, longest: rows * longest <= tokens))
 
 
 class DialogueDrawer:

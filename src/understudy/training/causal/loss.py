@@ -23,7 +23,8 @@ from understudy.language.backends.causal_lm import chosen_logits
 from understudy.language.backends.lora import Adapters, adapted_layers
 from understudy.language.backends.transformer import Transformer
 from understudy.language.model_folder import Tensors
-from understudy.training.workers import Workers
+from understudy.training.loop import ALONE, Workers
+from understudy.training.pretrained import own_weights
 
 __all__ = ["AllWeights", "DialogueLoss", "LowRank", "TrainedPart", "token_losses"]
 
@@ -60,9 +61,7 @@ class AllWeights:
 
     def __init__(self, network: Any) -> None:
         self._module = _ChosenLogits(network)
-        self.start: Tensors = {
-            name: parameter.detach().cpu().numpy().copy() for name, parameter in network.named_parameters()
-        }
+        self.start: Tensors = own_weights(network)
 
     def logits(self, parameters: Mapping[str, Tensor], ids: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         bound = {f"network.{name}": parameter for name, parameter in parameters.items()}
@@ -88,17 +87,17 @@ class DialogueLoss:
         part: TrainedPart,
         draw: Draw,
         batches: Sequence[Sequence[int]],
-        workers: Workers | None = None,
+        workers: Workers = ALONE,
     ) -> None:
         self._model, self._part, self._draw, self._batches = model, part, draw, batches
-        self._rank, self._count = (workers.rank, workers.count) if workers is not None else (0, 1)
+        self._workers = workers
 
     def __call__(self, parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
         epoch = step // len(self._batches)
         indices = [index for number in batch.tolist() for index in self._batches[number]]
         sequences = sorted((self._draw(epoch, index) for index in indices), key=lambda drawn: len(drawn.ids))
         learnt = sum(len(sequence.learnt) for sequence in sequences)
-        own = sequences[self._rank :: self._count]
+        own = sequences[self._workers.rank :: self._workers.count]
         with self._autocast():
             losses = [token_losses(self._model, self._part, parameters, some).sum() for some in passes(own)]
         if not losses:  # fewer sequences than workers: the gradient is 0

@@ -1,7 +1,7 @@
 """The trainer of `causal`: any causal language model of Hugging Face, fine-tuned on dialogues.
 
-All of its weights are trained, or low-rank adapters on them (`settings.lora`). What it learns from is in `corpora`, how
-it is shown in `showing`, the loss in `loss`. The card has the perplexity of held-back dialogues before and after:
+All of its weights are trained, or low-rank adapters on them (`settings.lora`). What it learns from and how
+it is shown is in `corpora`, the loss in `loss`. The card has the perplexity of held-back dialogues before and after:
 
     perplexity = exp(- sum of the log-probabilities of all replies' tokens / (their words + one end for each))
 """
@@ -9,11 +9,10 @@ it is shown in `showing`, the loss in `loss`. The card has the perplexity of hel
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from understudy.errors import InputError
 from understudy.language.backends.catalog import DEFAULT_MODEL, find_model
 from understudy.language.backends.causal_lm import base_card
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
-from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, write_card, write_tensors
+from understudy.language.model_folder import ModelFolder, Tensors, write_card, write_tensors
 from understudy.training.causal.corpora import (
     CausalSettings,
     DialogueCorpus,
@@ -33,44 +32,22 @@ from understudy.training.causal.corpora import (
     read_corpus,
     under_condition,
 )
-from understudy.training.loop import Progress, fit, no_progress, select_device
-from understudy.training.task import (
-    CHECKPOINT_EVERY,
-    Checkpoint,
-    TrainingTask,
-    check_output,
-    checkpoint_folder,
-    provenance,
-)
-from understudy.training.workers import launched_workers
+from understudy.training.loop import Progress, launched_workers, no_progress
+from understudy.training.pretrained import write_network
+from understudy.training.run import CHECKPOINT_EVERY, TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from understudy.training.causal.loss import TrainedPart
 
-__all__ = ["CausalSettings", "DialogueTask", "base_of", "train"]
+__all__ = ["CausalSettings", "base_of", "train"]
 
 CONDITIONS = ("none", "self")
 LARGEST = 100.0  # exp of more is of no interest
-UNSAVED = 20  # times as many steps between checkpoints where all weights are trained: each is large
+EVERY = 1000  # steps between checkpoints where all weights are trained: each is large
 
 
-@dataclass(frozen=True, slots=True)
-class DialogueTask:
-    """What to learn from, from which base, and where to; `merged` writes an adapter's sum with its base."""
-
-    data: tuple[Path, ...]
-    base: str | None
-    out: Path
-    settings: CausalSettings
-    personas: str = "original"
-    seed: int = 0
-    device: str = "auto"
-    tokenizer: Path | None = None
-    merged: bool = False
-    fresh: bool = False
-    every: int = CHECKPOINT_EVERY
+Task = TrainingTask[tuple[Path, ...], CausalSettings]
+"""Folders and files of dialogues to learn from, of any form that `corpora` reads."""
 
 
 def base_of(requested: str | Path | None) -> str:
@@ -78,43 +55,34 @@ def base_of(requested: str | Path | None) -> str:
     return str(find_model(DEFAULT_MODEL)) if requested is None else str(requested)
 
 
-def train(asked: DialogueTask | TrainingTask[CausalSettings], progress: Progress = no_progress) -> ModelFolder:
+def train(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Train, and write the model folder; of several processes, the first one does."""
-    task = asked if isinstance(asked, DialogueTask) else _dialogue_task(asked)
-    check_output(task.out, task.fresh)
-    settings, base = task.settings, base_of(task.base)
-    workers = launched_workers(task.device)
-    on = select_device(task.device) if workers is None else _device(workers.device)
+    run = TrainingRun(task, progress, workers=launched_workers(task.device))
     from understudy.training.causal.loss import AllWeights, DialogueLoss, LowRank
 
-    begun = time.perf_counter()
+    settings, base = task.settings, base_of(task.base)
     corpus = _corpus(task)
-    model = open_transformer(base, str(on), task.tokenizer)
+    model = open_transformer(base, str(run.device), task.tokenizer)
     if model.kind != CAUSAL:
         raise InputError(f"is a {model.kind} model: choose a causal one", base)
     form = DialogueFormat(model.tokenizer, min(settings.window, read_window(model)))
-    plan: dict[str, Any] = {
-        "agent": NAME,
-        "what": "A causal language model that answers in a dialogue",
-        "speakers": "names",
-        "base": base_card(base),
-        "trained_on": task.personas,
-        "data": {
-            "folders": [path.name for path in task.data],
-            "dialogues": len(corpus.training),
-            "held_back": len(corpus.held),
-            "sha256": corpus.sha256(),
-        },
-        "settings": asdict(settings),
-        "seed": task.seed,
-    }
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if workers is not None:
-        workers.wait()  # all have looked at what is there before the first one changes it
-    if task.fresh and (workers is None or workers.is_first):
-        checkpoint.clear()
-    if workers is not None:
-        workers.wait()
+    run.begin(
+        {
+            "agent": NAME,
+            "what": "A causal language model that answers in a dialogue",
+            "speakers": "names",
+            "base": base_card(base),
+            "trained_on": task.personas,
+            "data": {
+                "folders": [path.name for path in task.data],
+                "dialogues": len(corpus.training),
+                "held_back": len(corpus.held),
+                "sha256": corpus.sha256(),
+            },
+            "settings": asdict(settings),
+            "seed": task.seed,
+        }
+    )
     part: TrainedPart = (
         LowRank(model.network, settings.lora, settings.scale, task.seed) if settings.lora else AllWeights(model.network)
     )
@@ -123,39 +91,21 @@ def train(asked: DialogueTask | TrainingTask[CausalSettings], progress: Progress
     model.network.train()
     batches = like_lengths(training, form, settings.tokens)
     drawer = DialogueDrawer(training, corpus.paraphrases, settings, form, task.seed)
-    every = task.every if settings.lora else task.every * UNSAVED
-    learnt = fit(
-        part.start, DialogueLoss(model, part, drawer, batches, workers), len(batches), settings.optimization,
-        task.seed, on, checkpoint, progress, every, workers=workers,
-    )  # fmt: skip
+    loss = DialogueLoss(model, part, drawer, batches, run.workers)
+    every = CHECKPOINT_EVERY if settings.lora else EVERY
+    learnt = run.fit(part.start, loss, len(batches), settings.optimization, every=every)
     model.network.eval()
     after = _figures(model, part, learnt, held, form)
-    figures = {name: {"before": before[name], "after": after[name]} for name in after}
-    card = {**plan, "device": on.type, "figures": figures, **provenance(time.perf_counter() - begun)}
-    if workers is None or workers.is_first:
-        _write(task, model, learnt, card)
-        checkpoint.clear()
-    if workers is not None:
-        workers.wait()
+    card = run.card(figures={name: {"before": before[name], "after": after[name]} for name in after})
+    if run.workers.is_first:
+        with run.output() as folder:
+            _write(folder, task, model, learnt)
+            write_card(folder, card)
+    run.workers.wait()
     return ModelFolder(card, {}, task.out)
 
 
-def _dialogue_task(task: TrainingTask[CausalSettings]) -> DialogueTask:
-    """A task as the other trainers of dialogues have them; novels are more data."""
-    return DialogueTask(
-        (task.data, *(() if task.novels is None else (task.novels,))),
-        None if task.base is None else str(task.base),
-        task.out,
-        task.settings,
-        task.personas,
-        task.seed,
-        task.device,
-        fresh=task.fresh,
-        every=task.every,
-    )
-
-
-def _corpus(task: DialogueTask) -> DialogueCorpus:
+def _corpus(task: Task) -> DialogueCorpus:
     parts = [
         read_corpus(path, task.settings.held_back, task.seed, task.personas, task.settings.monologues)
         for path in task.data
@@ -197,35 +147,15 @@ def _figures(
     return figures
 
 
-def _write(task: DialogueTask, model: Transformer, learnt: Tensors, card: Mapping[str, Any]) -> None:
-    settings = task.settings
-    with atomic_folder(task.out) as folder:
-        if settings.lora and not task.merged:
-            write_tensors(folder / ADAPTER, learnt)
-        else:
-            _whole(task, model, learnt).save_pretrained(folder)
+def _write(folder: Path, task: Task, model: Transformer, learnt: Tensors) -> None:
+    if task.settings.lora and not task.merged:
+        write_tensors(folder / ADAPTER, learnt)
         model.tokenizer.save_pretrained(folder)
-        write_card(folder, card)
+    elif task.settings.lora:  # the network's layers are wrapped now: the base is opened again
+        from understudy.language.backends.lora import merge_adapters
 
-
-def _whole(task: DialogueTask, model: Transformer, learnt: Tensors) -> Any:
-    """The network with what was learnt in its own weights."""
-    import torch
-
-    from understudy.language.backends.lora import merge_adapters
-
-    if task.settings.lora:  # its layers are wrapped now: the base is opened again
         network = open_transformer(base_of(task.base), "cpu", task.tokenizer).network
         merge_adapters(network, learnt, task.settings.scale)
-        return network
-    own: dict[str, Tensor] = dict(model.network.named_parameters())
-    with torch.no_grad():
-        for name, values in learnt.items():
-            own[name].copy_(torch.from_numpy(np.array(values, np.float32)))
-    return model.network
-
-
-def _device(name: str) -> Any:
-    import torch
-
-    return torch.device(name)
+        write_network(folder, network, model.tokenizer, {})
+    else:
+        write_network(folder, model.network, model.tokenizer, learnt)

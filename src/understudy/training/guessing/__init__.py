@@ -6,24 +6,3 @@
 
 One model learns from several shows at once. No such model is shipped: it reproduces the scripts it has learned from.
 """
-
-from __future__ import annotations
-
-from understudy.training.guessing.guessers import WeightedGuessers, fitted_weights, open_guesser
-from understudy.training.guessing.naming import NamingGuesser, NamingSettings, open_naming, train_naming
-from understudy.training.guessing.reader_settings import ReaderSettings
-from understudy.training.guessing.readers import ReaderGuesser, open_reader, train_reader
-
-__all__ = [
-    "NamingGuesser",
-    "NamingSettings",
-    "ReaderGuesser",
-    "ReaderSettings",
-    "WeightedGuessers",
-    "fitted_weights",
-    "open_guesser",
-    "open_naming",
-    "open_reader",
-    "train_naming",
-    "train_reader",
-]

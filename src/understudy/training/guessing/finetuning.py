@@ -6,42 +6,39 @@ is asked about what comes after.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
-from understudy.guessing.assignment import LEAST, best_assignment
-from understudy.language.model_folder import ModelFolder, atomic_folder, write_card
+from understudy.guessing.assignment import best_assignment, log_table
+from understudy.language.model_folder import write_card
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.loop import Loss, Progress, fit
-from understudy.training.pretrained import Weights
-from understudy.training.task import Checkpoint, checkpoint_folder, provenance
-
-if TYPE_CHECKING:
-    from torch import device
+from understudy.training.run import TrainingRun
 
 __all__ = [
     "EVERY",
     "HELD_BACK",
     "Casts",
-    "Learner",
-    "check_share",
+    "Stories",
+    "begin",
     "data_summary",
-    "finetune",
     "guessing_figures",
     "held_back",
     "read_casts",
+    "unknown_people",
+    "write_figures",
 ]
 
 HELD_BACK = 0.05
+Stories = Mapping[str, TrainingScenes]
+"""Scenes to learn from, by the title of their story."""
 Held = Mapping[str, Sequence[Scene]]
 EVERY = 500  # steps between checkpoints, which hold a whole transformer three times
 
@@ -88,12 +85,7 @@ def read_casts(card: Mapping[str, Any], folder: Path) -> Casts:
     return Casts(casts)
 
 
-def check_share(share: float) -> None:
-    if not 0 <= share < 1:
-        raise InputError(f"held_back is a share from 0 to below 1, not {share}")
-
-
-def held_back(lessons: Mapping[str, TrainingScenes], share: float) -> tuple[dict[str, TrainingScenes], Held]:
+def held_back(lessons: Stories, share: float) -> tuple[dict[str, TrainingScenes], Held]:
     """Of each story what is learned from, and the last scenes, a share of all."""
     training, held_out = {}, {}
     for title, story_lessons in lessons.items():
@@ -103,7 +95,7 @@ def held_back(lessons: Mapping[str, TrainingScenes], share: float) -> tuple[dict
     return training, held_out
 
 
-def data_summary(lessons: Mapping[str, TrainingScenes]) -> dict[str, Any]:
+def data_summary(lessons: Stories) -> dict[str, Any]:
     """What a card says of the lessons, story by story; `last` is the moment of the last scene."""
     return {
         title: {
@@ -115,16 +107,14 @@ def data_summary(lessons: Mapping[str, TrainingScenes]) -> dict[str, Any]:
     }
 
 
-def guessing_figures(
-    opened: Callable[[Sequence[str]], Guesser], lessons: Mapping[str, TrainingScenes], held_out: Held
-) -> dict[str, Any]:
+def guessing_figures(opened: Callable[[Sequence[str]], Guesser], lessons: Stories, held_out: Held) -> dict[str, Any]:
     """The share of speakers told right in scenes held back, and with one person behind each mask (`assigned`)."""
     hits: dict[str, list[tuple[bool, bool]]] = {}
     for title, scenes in held_out.items():
         masking = Masking(lessons[title].main, lessons[title].names)
         scenes_to_guess = [(scene, len(masking.masked(scene).answers) > 1) for scene in scenes]
         if any(has_choice for _, has_choice in scenes_to_guess):
-            results = guess_in_order(opened(lessons[title].main), scenes_to_guess, masking, _people)
+            results = guess_in_order(opened(lessons[title].main), scenes_to_guess, masking, unknown_people)
             hits[title] = [hit for masked, guesses in results for hit in _hits(masked, guesses)]
     if not hits:
         return {}
@@ -137,77 +127,42 @@ def guessing_figures(
     }
 
 
-def _people(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
+def unknown_people(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
+    """The candidates of a scene, of whom only the names are known."""
     return [Persona(name, scene.moment) for name in names]
 
 
 def _hits(masked: Masked, guesses: Guesses) -> list[tuple[bool, bool]]:
     """Whether each mask is told right by its own likeliest candidate, and in the likeliest assignment."""
     names = masked.candidates
-    table = np.log([[max(probabilities[name], LEAST) for name in names] for probabilities in guesses.values()])
+    table = log_table(guesses, names)
     right = np.array([names.index(masked.answers[mask]) for mask in guesses])
     return list(zip((table.argmax(axis=1) == right).tolist(), (best_assignment(table) == right).tolist()))
 
 
-class GuesserTask(Protocol):
-    """What is to be trained; `settings` say how, and have an `optimization`."""
-
-    @property
-    def lessons(self) -> Mapping[str, TrainingScenes]: ...
-    @property
-    def out(self) -> Path: ...
-    @property
-    def settings(self) -> Any: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def fresh(self) -> bool: ...
-    @property
-    def every(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Learner:
-    """What one kind of guesser brings: initial weights, a loss over `size` examples, and its files."""
-
-    agent: str
-    what: str
-    base: str
-    start: Weights
-    loss: Loss
-    size: int
-    write: Callable[[Path, Weights], None]
-    opened: Callable[[Path, Sequence[str], str], Guesser]
+def begin(run: TrainingRun, agent: str, what: str, base: str, casts: Casts, training: Stories) -> None:
+    """The plan of a guesser's training."""
+    run.begin(
+        {
+            "agent": agent,
+            "what": f"Guesses who is speaking: {what}",
+            "base": base,
+            "casts": casts.to_json(),
+            "data": data_summary(training),
+            "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
+            "settings": asdict(run.task.settings),
+            "seed": run.task.seed,
+        }
+    )
 
 
-def finetune(
-    task: GuesserTask, learner: Learner, casts: Casts, training: Mapping[str, TrainingScenes],
-    held_out: Mapping[str, Sequence[Scene]], on: device, begun: float, progress: Progress,
-) -> ModelFolder:  # fmt: skip
-    """Train to the end, from where it was stopped if it was, and write the folder with its card and figures."""
-    plan: dict[str, Any] = {
-        "agent": learner.agent,
-        "what": f"Guesses who is speaking: {learner.what}",
-        "base": learner.base,
-        "casts": casts.to_json(),
-        "data": data_summary(training),
-        "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
-        "settings": asdict(task.settings),
-        "seed": task.seed,
-    }
-    # not bound to a device: it may be finished on another machine
-    checkpoint = Checkpoint(checkpoint_folder(task.out), plan)
-    if task.fresh:
-        checkpoint.clear()
-    learnt = fit(
-        learner.start, learner.loss, learner.size, task.settings.optimization, task.seed, on, checkpoint, progress,
-        task.every,
-    )  # fmt: skip
-    card = {**plan, "device": on.type, **provenance(time.perf_counter() - begun)}
-    with atomic_folder(task.out) as folder:
-        learner.write(folder, learnt)
-        write_card(folder, card)
-        card["figures"] = guessing_figures(lambda main: learner.opened(folder, main, on.type), task.lessons, held_out)
-        write_card(folder, card)
-    checkpoint.clear()
-    return ModelFolder(card, {}, task.out)
+def write_figures(
+    run: TrainingRun, folder: Path, opened: Callable[[Path, Sequence[str], str], Guesser], held_out: Held
+) -> dict[str, Any]:
+    """Write the card of a folder whose weights are written; the figures are those of the guesser opened from it."""
+    card = run.card()
+    write_card(folder, card)
+    device = run.device.type
+    card["figures"] = guessing_figures(lambda main: opened(folder, main, device), run.task.data, held_out)
+    write_card(folder, card)
+    return card

@@ -10,7 +10,6 @@ scored.
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,17 +32,17 @@ from understudy.training.guessing.finetuning import (
     EVERY,
     HELD_BACK,
     Casts,
-    Learner,
-    check_share,
-    finetune,
+    Stories,
+    begin,
     held_back,
     read_casts,
+    write_figures,
 )
-from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
-from understudy.training.guessing.recent_scenes import RecentScenes
-from understudy.training.guessing.trunk import fits, half_precision, write_network
+from understudy.training.guessing.network import fits, half_precision
+from understudy.training.guessing.scene_tokens import RecentScenes, SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
-from understudy.training.task import check_output, check_positive
+from understudy.training.pretrained import own_weights, write_network
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +52,6 @@ __all__ = [
     "DRAWN",
     "NamingGuesser",
     "NamingSettings",
-    "NamingTask",
     "open_naming",
     "score_assignments",
     "train_naming",
@@ -83,37 +81,24 @@ class NamingSettings:
         check_positive(self, "epochs", "batch", "rate", "window")
         if self.history < 0:
             raise InputError(f"history is at least 0, not {self.history}")
-        check_share(self.held_back)
+        check_shares(self, "held_back")
 
     @property
     def optimization(self) -> Optimization:
         return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class NamingTask:
-    """TrainingScenes by the title of their story, the causal model to begin with, and where the trained one goes."""
-
-    lessons: Mapping[str, TrainingScenes]
-    base: str | Path
-    out: Path
-    settings: NamingSettings
-    seed: int = 0
-    device: str = "auto"
-    fresh: bool = False
-    every: int = EVERY
+Task = TrainingTask[Stories, NamingSettings]
 
 
-def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFolder:
+def train_naming(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Teach a causal model the lessons, and write its folder as Hugging Face lays it out, with a card beside."""
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
-    casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
-    training, held_out = held_back(task.lessons, task.settings.held_back)
-    model = open_transformer(task.base, on.type)
+    run = TrainingRun(task, progress)
+    base, casts = str(task.base), Casts({title: lessons.main for title, lessons in task.data.items()})
+    training, held_out = held_back(task.data, task.settings.held_back)
+    model = open_transformer(base, run.device.type)
     if model.kind != CAUSAL:
-        raise InputError("is no causal language model, and namings are scored by one: choose another base", task.base)
+        raise InputError("is no causal language model, and namings are scored by one: choose another base", base)
     words = SceneTokenizer(model.tokenizer, model.network.config)
     window = min(task.settings.window, words.longest)
     shown = [
@@ -121,18 +106,14 @@ def train_naming(task: NamingTask, progress: Progress = no_progress) -> ModelFol
         for title, lessons in training.items()
         for chunk in chunks(_with_somebody(lessons), lessons.main, title, words, window)
     ]
+    begin(run, AGENT, "a language model of scenes with their names", Path(base).name, casts, training)
     model.network.train()
-    learner = Learner(
-        AGENT,
-        "a language model of scenes with their names",
-        Path(task.base).name,
-        {name: tensor.detach().cpu().numpy().copy() for name, tensor in model.network.named_parameters()},
-        _loss(model, shown),
-        len(shown),
-        lambda folder, learnt: write_network(folder, model.network, model.tokenizer, learnt),
-        open_naming,
-    )
-    return finetune(task, learner, casts, training, held_out, on, begun, progress)
+    start = own_weights(model.network)
+    learnt = run.fit(start, _loss(model, shown), len(shown), task.settings.optimization, every=EVERY)
+    with run.output() as folder:
+        write_network(folder, model.network, model.tokenizer, learnt)
+        card = write_figures(run, folder, open_naming, held_out)
+    return ModelFolder(card, {}, task.out)
 
 
 def _with_somebody(lessons: TrainingScenes) -> list[Scene]:
@@ -198,7 +179,7 @@ class NamingGuesser:
             for part in scene_prompts(scene, candidates, self._title, self._words, self._window)
         ]
         _, tokens, heading = prompts[0]
-        past = _Past(self._model.network, before + tokens[:heading])  # what all namings have in common is read once
+        past = _ReadTokens(self._model.network, before + tokens[:heading])  # read once for all namings
         continuations = [prompt[begin:] for _, prompt, begin in prompts]
         scores = np.zeros(len(scenes))
         lengths = [len(past.tokens) + len(continuation) for continuation in continuations]
@@ -209,7 +190,7 @@ class NamingGuesser:
         return scores
 
 
-class _Past:
+class _ReadTokens:
     """Tokens that a causal model has read, to go on from."""
 
     def __init__(self, network: Any, tokens: list[int]) -> None:

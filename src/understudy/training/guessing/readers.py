@@ -1,15 +1,14 @@
 """Readers of masked scenes: a transformer with a classifier head for each cast, fine-tuned together.
 
-`reader_input` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
+`scene_tokens` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
 learned about the mask P0 itself. Scenes with a single main speaker are learned from too, with the whole cast as
 candidates.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +19,47 @@ from understudy.errors import InputError
 from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
 from understudy.guessing.scenes import masks_of
+from understudy.language.backends.transformer import CAUSAL, MASKED
 from understudy.language.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.guessing.finetuning import EVERY, Casts, Learner, finetune, held_back, read_casts
-from understudy.training.guessing.network import HEAD, LabelledInput, head_start, loss_of, scores_of
-from understudy.training.guessing.prompt_format import unmasked
-from understudy.training.guessing.reader_input import InputFormat, reader_input
-from understudy.training.guessing.reader_settings import ReaderSettings
-from understudy.training.guessing.recent_scenes import RecentScenes, scenes_with_history
-from understudy.training.guessing.trunk import TRUNK, Trunk, open_trunk, write_network
-from understudy.training.loop import Loss, Progress, no_progress, select_device
-from understudy.training.pretrained import Weights
-from understudy.training.task import check_output
+from understudy.training.guessing.finetuning import (
+    EVERY,
+    HELD_BACK,
+    Casts,
+    Stories,
+    begin,
+    held_back,
+    read_casts,
+    write_figures,
+)
+from understudy.training.guessing.network import (
+    HEAD,
+    LONGFORMER,
+    TRUNK,
+    LabelledInput,
+    Trunk,
+    head_start,
+    loss_of,
+    open_trunk,
+    reading_of,
+    scores_of,
+)
+from understudy.training.guessing.scene_tokens import (
+    InputFormat,
+    RecentScenes,
+    reader_input,
+    scenes_with_history,
+    unmasked,
+)
+from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
+from understudy.training.pretrained import own_weights, write_network
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "ReaderGuesser", "ReaderTask", "open_reader", "reading_format", "train_reader"]
+__all__ = ["AGENT", "ReaderSettings", "default_settings", "open_reader", "reading_format", "train_reader"]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
@@ -45,51 +67,88 @@ NUMBERINGS = 4  # of the masks, over which an answer is averaged
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderTask:
-    """TrainingScenes by the title of their story, and where the model goes; without a base it begins with MiniLM."""
+class ReaderSettings:
+    """What decides a training besides lessons, base and seed.
 
-    lessons: Mapping[str, TrainingScenes]
-    out: Path
-    settings: ReaderSettings
-    base: str | Path | None = None
-    seed: int = 0
-    device: str = "auto"
-    fresh: bool = False
-    every: int = EVERY
+    `together` is how much whole assignments count. `among_cast` lets everybody of the cast compete and not only those
+    in the scene: for `vanilla`, which sees nothing of the scene, that was better; a reader of whole scenes learns from
+    it who is in the scene, which is known. Of each story the last scenes are held back, to tell what was learned.
+    """
+
+    reading: InputFormat = field(default_factory=InputFormat)
+    epochs: int = 2
+    batch: int = 16
+    rate: float = 1e-4
+    dropout: float = 0.1
+    together: float = 2.0
+    among_cast: bool = False
+    held_back: float = HELD_BACK
+
+    def __post_init__(self) -> None:
+        check_positive(self, "epochs", "batch", "rate")
+        check_shares(self, "dropout", "held_back")
+        if self.together < 0:
+            raise InputError(f"together is at least 0, not {self.together}")
+
+    @property
+    def optimization(self) -> Optimization:
+        return Optimization(
+            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
+        )
 
 
-def train_reader(task: ReaderTask, progress: Progress = no_progress) -> ModelFolder:
+READERS: dict[str, ReaderSettings] = {
+    "vanilla": ReaderSettings(InputFormat("vanilla"), epochs=5, batch=64, together=0.0, among_cast=True),
+    "multi-row": ReaderSettings(InputFormat("multi-row"), epochs=4, batch=32, together=0.5),
+    "scene-pooling": ReaderSettings(InputFormat("scene-pooling"), epochs=5, batch=64, together=0.5),
+}
+"""What suited scenes held back, with MiniLM."""
+
+CAUSAL_READERS: dict[str, ReaderSettings] = {
+    **{kind: replace(settings, epochs=2) for kind, settings in READERS.items()},
+    "scene-pooling": ReaderSettings(InputFormat("scene-pooling", history=250), epochs=2, batch=16, together=2.0),
+}
+"""A causal model, which is larger, has learned enough from scenes after two epochs."""
+
+LONG_READERS: dict[str, ReaderSettings] = {
+    kind: replace(settings, epochs=20, batch=8, rate=2e-5, reading=replace(settings.reading, longest=2000))
+    for kind, settings in READERS.items()
+}
+"""For a Longformer, as its paper has it: usually nothing more is learned after twenty epochs."""
+
+
+def default_settings(kind: str, base: str | Path | None = None) -> ReaderSettings:
+    """What suits a kind of reader that begins with this base."""
+    readers = {CAUSAL: CAUSAL_READERS, LONGFORMER: LONG_READERS, MASKED: READERS}
+    return readers[MASKED if base is None else reading_of(base)][kind]
+
+
+Task = TrainingTask[Stories, ReaderSettings]
+
+
+def train_reader(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Train a reader and write its folder: the transformer as Hugging Face lays it out, head and card beside it."""
-    check_output(task.out, task.fresh)
-    on = select_device(task.device)
-    begun = time.perf_counter()
-    casts = Casts({title: lessons.main for title, lessons in task.lessons.items()})
-    training, held_out = held_back(task.lessons, task.settings.held_back)
-    trunk = open_trunk(task.base, on.type)
+    run = TrainingRun(task, progress)
+    casts = Casts({title: lessons.main for title, lessons in task.data.items()})
+    training, held_out = held_back(task.data, task.settings.held_back)
+    trunk = open_trunk(task.base, run.device.type)
     scenes = [
         LessonScene(title, scene, before)
         for title, lessons in training.items()
         for scene, before in _with_masks(lessons, title, task.settings.reading, trunk)
     ]
-    start = {name: tensor.detach().cpu().numpy().copy() for name, tensor in trunk.parameters().items()}
+    base = "installed" if task.base is None else Path(task.base).name
+    begin(run, AGENT, task.settings.reading.kind, base, casts, training)
+    start = {TRUNK + name: array for name, array in own_weights(trunk.network).items()}
+    start |= head_start(trunk, len(casts.names), task.seed)
     trunk.network.train()
-
-    def write(folder: Path, learnt: Weights) -> None:
-        own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
+    learnt = run.fit(start, _loss(task, casts, trunk, scenes), len(scenes), task.settings.optimization, every=EVERY)
+    own = {name.removeprefix(TRUNK): array for name, array in learnt.items() if name.startswith(TRUNK)}
+    with run.output() as folder:
         write_network(folder, trunk.network, trunk.tokenizer, own)
         write_tensors(folder / WEIGHTS, {name: array for name, array in learnt.items() if name.startswith(HEAD)})
-
-    learner = Learner(
-        AGENT,
-        task.settings.reading.kind,
-        "installed" if task.base is None else Path(task.base).name,
-        start | head_start(trunk, len(casts.names), task.seed),
-        _loss(task, casts, trunk, scenes),
-        len(scenes),
-        write,
-        open_reader,
-    )
-    return finetune(task, learner, casts, training, held_out, on, begun, progress)
+        card = write_figures(run, folder, open_reader, held_out)
+    return ModelFolder(card, {}, task.out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +174,7 @@ def _recent_scenes(trunk: Trunk, main: Sequence[str], title: str, reading: Input
     return RecentScenes(trunk, main, title, min(reading.window, trunk.longest), reading.history)
 
 
-def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[LessonScene]) -> Loss:
+def _loss(task: Task, casts: Casts, trunk: Trunk, scenes: Sequence[LessonScene]) -> Loss:
     settings = task.settings
 
     def loss(parameters: Mapping[str, Tensor], batch: NDArray[np.int64], step: int) -> Tensor:
@@ -126,8 +185,8 @@ def _loss(task: ReaderTask, casts: Casts, trunk: Trunk, scenes: Sequence[LessonS
     return loss
 
 
-def _question(shown: LessonScene, task: ReaderTask, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
-    title, lessons = shown.title, task.lessons[shown.title]
+def _question(shown: LessonScene, task: Task, casts: Casts, trunk: Trunk, step: int) -> LabelledInput:
+    title, lessons = shown.title, task.data[shown.title]
     masked = Masking(lessons.main, lessons.names, seed=step).masked(shown.scene)
     candidates = masked.candidates if len(masked.answers) > 1 else tuple(sorted(lessons.main))
     encoded = reader_input(masked.scene, candidates, title, task.settings.reading, trunk, shown.before)

@@ -1,33 +1,57 @@
 """Guessers by name, trained ones too: a folder that `train guesser` made, and several guessers weighted together.
 
-Guessers together are weighted by how often each is right. The weights are learned from scenes that none of them has
-learned from: the training scenes after the last one a trained model saw, or the last tenth. Guessers that learn quickly
-are therefore created twice, the first time without these scenes. Several stories have one set of weights: of each only
-a few scenes are held back.
+    P(a) ~ exp( sum over masks m and guessers g of  w_g ln P_g(m is a(m)) )          a: one candidate for each mask
+
+The weights maximise the likelihood of the right names in scenes that no guesser has learned from: the training scenes
+after the last one a trained model saw, or the last tenth. Guessers that learn quickly are therefore created twice, the
+first time without these scenes. Several stories have one set of weights: of each only a few scenes are held back.
+
+A trained guesser is opened only for scenes later than those it has learned from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from understudy.errors import AgentError
-from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, TrainingScenes, guess_in_order
+import numpy as np
+
+from understudy.errors import AgentError, InputError, UnknownMoment
+from understudy.guessing import (
+    GuesserEntry,
+    Guesses,
+    Masked,
+    Masking,
+    Remembering,
+    TrainingScenes,
+    guess_in_order,
+)
+from understudy.guessing.assignment import SceneClues, can_list, fit_weights, log_table, marginals, named
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
+from understudy.guessing.scenes import masks_of
 from understudy.language.lexical.rows import Reals
-from understudy.language.model_folder import is_model_folder
+from understudy.language.model_folder import is_model_folder, read_agent_name, read_card
 from understudy.registry import Need, RegistryEntry
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
-from understudy.story.types import Scene
+from understudy.story.types import Moment, Scene
 from understudy.text import did_you_mean
+from understudy.training.guessing import naming, readers
+from understudy.training.guessing.finetuning import read_casts, unknown_people
 
 __all__ = [
+    "Undecided",
+    "WeightedGuessers",
+    "combined",
     "find_assigned",
     "find_guesser",
     "find_guessers",
+    "fitted_weights",
     "knows",
+    "learned_until",
+    "open_guesser",
     "together_name",
     "together_weights",
     "trained_kinds",
@@ -39,6 +63,12 @@ UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
 HAVE_NAMES = (
     "--assigned is for a model's folder or module:factory: other models have names for it, such as 'vanilla+assigned'"
 )
+PENALTY = 1.0  # of the fit of the weights
+
+OPENERS: dict[str, Callable[[Path, Sequence[str], str], Guesser]] = {
+    readers.AGENT: readers.open_reader,
+    naming.AGENT: naming.open_naming,
+}
 
 
 def find_guesser(spec: str, names: str = "keep") -> GuesserEntry:
@@ -84,8 +114,6 @@ def find_assigned(spec: str, names: str = "keep") -> GuesserEntry:
 
 def trained_kinds(specs: Sequence[str]) -> dict[str, str]:
     """Of the words that mean folders: what tables call the kind of guesser in each, such as 'multi-row'."""
-    from understudy.training.guessing.guessers import kind_of
-
     folders = [spec for spec in specs if spec not in GUESSERS and is_model_folder(Path(spec))]
     return {folder: kind_of(Path(folder)) for folder in folders}
 
@@ -94,8 +122,6 @@ def knows(spec: str, training: TrainingScenes) -> bool:
     """Whether a guesser can be asked about a story: a folder's must have been taught it, others learn it."""
     if spec in GUESSERS or not is_model_folder(Path(spec)):
         return True
-    from understudy.training.guessing.guessers import is_taught
-
     return is_taught(Path(spec), training.main)
 
 
@@ -103,8 +129,6 @@ def weighted_guessers(guessers: Sequence[GuesserEntry]) -> GuesserEntry:
     """Guessers weighted together as one, by what they say of the story's own scenes."""
 
     def create(training: TrainingScenes) -> Guesser:
-        from understudy.training.guessing.guessers import WeightedGuessers
-
         weights = together_weights(guessers, [training])
         return WeightedGuessers([guesser(training) for guesser in guessers], weights)
 
@@ -123,8 +147,6 @@ def together_weights(guessers: Sequence[GuesserEntry], stories: Sequence[Trainin
 
     Of a story that it was not taught a trained guesser says nothing.
     """
-    from understudy.training.guessing.guessers import Undecided, fitted_weights
-
     scenes: list[Masked] = []
     guesses: list[list[Guesses]] = [[] for _ in guessers]
     for story in stories:
@@ -135,8 +157,8 @@ def together_weights(guessers: Sequence[GuesserEntry], stories: Sequence[Trainin
         scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in story.scenes[seen:]]
         scenes += [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
         for guesser, own in zip(guessers, guesses):
-            asked = guesser(earlier) if knows(guesser.name, story) else Undecided()
-            own += [guess for _, guess in guess_in_order(asked, scenes_asked, masking, _personas)]
+            judged = guesser(earlier) if knows(guesser.name, story) else Undecided()
+            own += [guess for _, guess in guess_in_order(judged, scenes_asked, masking, unknown_people)]
     return fitted_weights(scenes, guesses)
 
 
@@ -160,8 +182,6 @@ def _trained(folder: str, names: str) -> GuesserEntry:
         raise AgentError(f"the model {folder} knows people by their own names: judge it with --names keep or mask")
 
     def create(training: TrainingScenes) -> Guesser:
-        from understudy.training.guessing.guessers import open_guesser
-
         return open_guesser(Path(folder), training)
 
     return RegistryEntry(folder, create, Need.MODEL | Need.TORCH)
@@ -169,8 +189,6 @@ def _trained(folder: str, names: str) -> GuesserEntry:
 
 def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
     """How many of the scenes some guesser may have learned from."""
-    from understudy.training.guessing.guessers import learned_until
-
     if not folders:
         return len(training.scenes) - int(len(training.scenes) * UNSEEN_SHARE)
     last = max(learned_until(folder, training) for folder in folders)
@@ -183,5 +201,103 @@ def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
     return seen
 
 
-def _personas(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
-    return [Persona(name, scene.moment) for name in names]
+# Guessers that are opened from model folders.
+
+
+def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") -> Guesser:
+    """The guesser in a folder. `lessons` are all that comes before what it will be asked about."""
+    last = learned_until(folder, lessons)
+    if lessons.scenes[-1].moment < last:
+        raise AgentError(
+            f"the model {folder} has learned from scenes up to {last.dotted}, and what is asked about comes earlier: "
+            "ask about later scenes, or train one on less with --before"
+        )
+    return OPENERS[read_agent_name(folder)](folder, lessons.main, device)
+
+
+def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:
+    """The moment of the last scene that the guesser in a folder has learned from, in the story of these lessons."""
+    card = _guesser_card(folder)
+    title = read_casts(card, folder).title_of(lessons.main)
+    try:
+        return Moment(tuple(map(int, card["data"][title]["last"])))
+    except (KeyError, TypeError, ValueError, UnknownMoment) as error:
+        raise InputError("does not say from what it has learned: train the model again", folder) from error
+
+
+def is_taught(folder: Path, main: Sequence[str]) -> bool:
+    """Whether the guesser in a folder was taught the story whose main characters these are."""
+    try:
+        read_casts(_guesser_card(folder), folder).title_of(main)
+    except AgentError:
+        return False
+    return True
+
+
+def kind_of(folder: Path) -> str:
+    """What tables call the kind of guesser in a folder."""
+    card = _guesser_card(folder)
+    return readers.reading_format(card, folder).name if card["agent"] == readers.AGENT else str(card["agent"])
+
+
+def _guesser_card(folder: Path) -> dict[str, Any]:
+    agent = read_agent_name(folder)
+    if agent not in OPENERS:
+        raise InputError(f"is a model for '{agent}', which guesses nobody: make one with 'train guesser'", folder)
+    return read_card(folder, agent)
+
+
+# Several guessers as one.
+
+
+class Undecided:
+    """Anybody as likely as anybody else: what a guesser says of a story that it was never taught."""
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        return {mask: {persona.name: 1 / len(personas) for persona in personas} for mask in masks_of(masked)}
+
+
+class WeightedGuessers:
+    """Several guessers combined: a weighted sum of their log-probabilities."""
+
+    def __init__(self, guessers: Sequence[Guesser], weights: Sequence[float] | Reals) -> None:
+        if not guessers or len(guessers) != len(weights):
+            raise InputError(f"there are {len(guessers)} guessers and {len(weights)} weights: each needs its own")
+        self._guessers, self.weights = tuple(guessers), np.array(weights, dtype=np.float64)
+
+    def guess(self, masked: Scene, personas: Sequence[Persona]) -> Guesses:
+        return combined([guesser.guess(masked, personas) for guesser in self._guessers], self.weights)
+
+    def remember(self, scene: Scene) -> None:
+        for guesser in self._guessers:
+            if isinstance(guesser, Remembering):
+                guesser.remember(scene)
+
+
+def combined(guesses: Sequence[Guesses], weights: Reals) -> Guesses:
+    """What several guessers say of one scene, as one: with one person behind each mask."""
+    if not guesses[0]:
+        return guesses[0]
+    candidates = list(next(iter(guesses[0].values())))
+    return named(list(guesses[0]), candidates, marginals(_table(guesses, candidates) @ weights))
+
+
+def fitted_weights(scenes: Sequence[Masked], predictions: Sequence[Sequence[Guesses]]) -> Reals:
+    """The weight of each guesser. `predictions[g][i]` is what guesser g said of the scene `scenes[i]`, which it had not
+    learned from.
+    """
+    clues = []
+    for masked, guesses in zip(scenes, zip(*predictions)):
+        candidates = list(masked.candidates)
+        if len(candidates) > 1 and can_list(len(candidates)):
+            answers = np.array([candidates.index(masked.answers[mask]) for mask in guesses[0]], dtype=np.int64)
+            clues.append(SceneClues(_table(guesses, candidates), answers))
+    if not clues:
+        raise InputError("there is no scene to weigh guessers by: hold back some with two masks or more")
+    weights: Reals = fit_weights(clues, np.full(len(predictions), 1.0 / len(predictions)), PENALTY).clip(min=0)
+    return weights
+
+
+def _table(guesses: Sequence[Guesses], candidates: Sequence[str]) -> Reals:
+    """`[mask, candidate, guesser]`: the logarithm of each probability."""
+    return np.stack([log_table({mask: guess[mask] for mask in guesses[0]}, candidates) for guess in guesses], axis=2)
