@@ -26,7 +26,7 @@ def offered(situation: Situation, message: str) -> list[Draft]:
     name = situation.faced.name if situation.faced else "You"
     drafts, usage = OLD.drafts(situation, (Turn(name, message),))
     assert usage.calls == 0
-    return sorted(drafts, key=lambda draft: -draft.bearing if isinstance(draft, RecalledDraft) else 0.0)
+    return sorted(drafts, key=lambda draft: -draft.relevance if isinstance(draft, RecalledDraft) else 0.0)
 
 
 def test_it_is_a_drafter() -> None:

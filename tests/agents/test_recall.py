@@ -18,7 +18,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.prompt import build_prompt
 from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
 from understudy.agents.recall import BIAS, THRESHOLD, WEIGHTS, Recall, RelevanceFeatures, TermRarity, relevance
-from understudy.agents.word_tokens import bearing_part, plain_line, spread_lines, terms
+from understudy.agents.word_tokens import plain_line, relevant_part, spread_lines, terms
 from understudy.formats import read
 from understudy.story.dialogue import Situation, Turn, situation_at
 from understudy.story.persona import Other, Told
@@ -149,7 +149,7 @@ def test_what_was_told_in_earlier_chats_that_bears_on_the_message_first() -> Non
 def test_lines_as_they_are_shown() -> None:
     assert plain_line("[aside] Fog  (to Ines) again.") == "Fog again."
     long = "I was born here. " * 5 + "The key lies in the boat. " + "Nobody asked me. " * 10
-    part = bearing_part(long, terms("Where is the key?", "en"), 12, "en")
+    part = relevant_part(long, terms("Where is the key?", "en"), 12, "en")
     assert "The key lies in the boat." in part
     assert len(part.split()) <= 22
     lines = [f"This is the line of number {number}." for number in range(40)]

@@ -36,7 +36,7 @@ def test_what_many_drafts_say_comes_first() -> None:
 
 
 def test_what_bears_on_the_message_comes_before_what_does_not() -> None:
-    told, other = RecalledDraft("On the hook.", "exchange", bearing=0.9), RecalledDraft("At sea.", "exchange")
+    told, other = RecalledDraft("On the hook.", "exchange", relevance=0.9), RecalledDraft("At sea.", "exchange")
     assert order(other, told) == ["On the hook.", "At sea."]
 
 

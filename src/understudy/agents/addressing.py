@@ -24,7 +24,7 @@ from understudy.story.persona import Other, Past
 from understudy.story.types import Exchange, Moment
 from understudy.text import find_name
 
-__all__ = ["Addressing", "gender_of"]
+__all__ = ["Addressing", "gender_of", "names_of"]
 
 SCENES = 400  # of the past that are looked through
 NEAR = 8  # lines before one that say whom it speaks of
@@ -109,7 +109,7 @@ def _kin_words(situation: Situation) -> re.Pattern[str] | None:
     return re.compile(rf"\bmy (?:\w+ )?(?:{words})\b", re.IGNORECASE) if words else None
 
 
-def _names_of(other: Other) -> tuple[str, ...]:
+def names_of(other: Other) -> tuple[str, ...]:
     """All names of somebody and the parts of a name of several words, without an article before them."""
     names = (other.name, *other.aliases)
     parts = (part for part in other.name.split() if len(part) > 2 and part[:1].isupper())
@@ -162,14 +162,14 @@ class Addressing:
         listed = self._faced and known.name_of(self._faced.name)
         same = [other for other in known.people if self._faced is not None and other.name == listed]
         self._faced_names = frozenset(
-            name for other in (*same, *filter(None, (self._faced,))) for name in _names_of(other)
+            name for other in (*same, *filter(None, (self._faced,))) for name in names_of(other)
         )
         here = {known.name_of(other.name) for other in situation.present}
         others = [other for other in known.people if other.name not in here and other not in same]
         self._others = {name: other for other in others for name in (other.name, *other.aliases)}
         own = {self._own, *self._own.split()}
         self._names = {
-            other.name: tuple(name for name in _names_of(other) if name not in self._faced_names and name not in own)
+            other.name: tuple(name for name in names_of(other) if name not in self._faced_names and name not in own)
             for other in others
         }
         parts = {name for names in self._names.values() for name in names}

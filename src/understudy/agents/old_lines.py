@@ -1,8 +1,8 @@
 """Drafts from what is there already: own lines and their sentences, what was heard, profile and ties.
 
-    bearing(e) = 0.35 likeness(m, heard(e)) + 0.35 words(m, e) + 0.5 covered(m, e) + 0.1 age(e)      of an exchange e
-    bearing(s) = 0.35 words(m, s) + 0.5 covered(m, s)                                 of a profile sentence s
-    bearing(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25         of a line that somebody else said
+    relevance(e) = 0.35 likeness(m, heard(e)) + 0.35 words(m, e) + 0.5 covered(m, e) + 0.1 age(e)      of an exchange e
+    relevance(s) = 0.35 words(m, s) + 0.5 covered(m, s)                                 of a profile sentence s
+    relevance(l) = 0.35 likeness(m, l) + 0.35 covered(m, l) + 0.1 age(l) - 0.25        of a line that somebody else said
 
 `words` is a tf-idf cosine, `covered` the share of the message's words of meaning that the text has, rare ones counting
 more. Each is worth 0.15 more where it names somebody that the message names, by whatever name. What somebody else
@@ -62,17 +62,23 @@ from understudy.text import find_name, fold, name_pattern, sentences, words
 __all__ = ["DIRECT", "OldLines", "RecalledDraft"]
 
 MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
-HEARD, WORDS, RECENT, LONG_PAST = 0.35, 0.35, 0.1, 20
-SAME, SURELY_SAME = 0.4, 0.92  # what was answered to the very same is the answer
-NAMED, TIE, ASKED_TIE = 0.15, 0.2, 0.9
+
+# Weights of relevance, on the scale of `judging.selection`. They are fitted to nothing: they were set by hand with the
+# 68 probes of the story that ships in view (docs/guards.md), so that what is said there answers the question.
+HEARD, WORDS, COVERED = 0.35, 0.35, 0.5
+RECENT = 0.1  # of the newest line
+REPEAT_BONUS, REPEAT_SIMILARITY = 0.4, 0.92  # what was answered to the very same message is the answer
+NAMED = 0.15  # somebody of the message is named
+TIE, ASKED_TIE = 0.2, 0.9  # to somebody whom the message names; whose feeling it asks for
+HEARSAY_PENALTY, MIN_COVERAGE = 0.25, 0.5  # of what others said, which must speak of half of the message
+CUT = 0.1  # less for a part of a line
+TOO_LONG, LONG_WORDS = 0.08, 40  # less for a line of more words
 BY_WORDS, LEAST_BY_WORDS = 0.6, 0.05  # where there is no encoder, shared words alone must tell
-HALF, HEARSAY = 0.5, 0.25  # of the message must be spoken of; so much less is hearsay worth
+
 LONG_LINE = 2  # sentences
 LEAST_MEANT = 2  # words of meaning of a sentence that can stand by itself
-CUT, COVERED = 0.1, 0.5
-TOO_LONG, LONG_ENOUGH = 0.08, 40  # words
 SECOND_PERSON = re.compile(r"\b(?:you(?:'re|'ve|'ll|r|rs)?|thou|thee|thy|thine)\b", re.IGNORECASE)
-TO_ANOTHER = 0.08
+TO_ANOTHER = 0.08  # less for a line that was said to somebody else
 FATE = re.compile(
     r"\b(?:became|become|becomes|happened|where is|where's|how is|how's|dead|alive|die|died|well|still|gone)\b",
     re.IGNORECASE,
@@ -86,8 +92,8 @@ FEELING_ASKED = re.compile(
     r"fond|forgive|to you|to each other)\b|好き|嫌い|友|喜欢|恨|朋友",
     re.IGNORECASE,
 )
-DIRECT = 1.2  # the bearing of an answer to the very question
-IDENTITY, FATE_KNOWN = 1.4, 0.6
+DIRECT = 1.2  # the relevance of an answer to the very question: more than the terms of any line come to
+IDENTITY, FATE_KNOWN = 1.4, 0.6  # of who somebody is, before all else; of what became of them, where that is asked
 BEGUN = 2.0  # the rest of a line that was begun comes before all else
 
 
@@ -95,7 +101,7 @@ BEGUN = 2.0  # the rest of a line that was begun comes before all else
 class RecalledDraft(Draft):
     """A draft with how much it bears on the message, beyond how well it would fit."""
 
-    bearing: float = 0.0
+    relevance: float = 0.0
 
 
 class OldLines:
@@ -174,10 +180,11 @@ def _own_lines(
     ranked = memory.ranked_for(query)
     exchanges = [memory.exchanges[index] for index in ranked.places]
     likeness = ranked.heard_likeness(vector)
-    bearing = HEARD * likeness + SAME * (likeness > SURELY_SAME) + WORDS * memory.shared_words(query)[ranked.places]
-    bearing += RECENT * ranked.places / max(len(memory.exchanges), LONG_PAST)
-    bearing += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
-    order = np.argsort(-(bearing + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
+    relevance = HEARD * likeness + REPEAT_BONUS * (likeness > REPEAT_SIMILARITY)
+    relevance += WORDS * memory.shared_words(query)[ranked.places]
+    relevance += RECENT * ranked.places / len(memory.exchanges)
+    relevance += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
+    order = np.argsort(-(relevance + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
     named = _pattern(people)
     ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
     beside = (*ties, *memory_evidence(memory, vector, query, message))
@@ -193,11 +200,11 @@ def _own_lines(
         prompt = exchange.heard or exchange.said
         evidence = (taken_from(exchange, shared_content(message, prompt.text, language)), *beside)
         moment = said_at(exchange)
-        own = float(bearing[index])
+        own = float(relevance[index])
         if SECOND_PERSON.search(text) and not addressing.is_for_faced(exchange):
             own -= TO_ANOTHER
         about = NAMED if named is not None and named.search(text) else 0.0
-        too_long = TOO_LONG if len(text.split()) > LONG_ENOUGH else 0.0
+        too_long = TOO_LONG if len(text.split()) > LONG_WORDS else 0.0
         yield RecalledDraft(text, source, moment, evidence, None, own + about - too_long)
         own -= COVERED * _coverage(asked, text, language)
         parts = sentences(text)
@@ -267,14 +274,14 @@ def _heard(
         parts = [part for part in sentences(plain_line(line.text)) if _can_be_told(part)]
         parts = [part for part in parts if find_name(part, own) is None]
         covered = [_coverage(asked, part, persona.language) for part in parts]
-        if not parts or max(covered) < HALF:
+        if not parts or max(covered) < MIN_COVERAGE:
             continue
         which = covered.index(max(covered))
-        bearing = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY
-        bearing += RECENT * position / max(len(lines), LONG_PAST)
-        bearing += NAMED if named is not None and named.search(parts[which]) else 0.0
-        hearsay.append(_quoted(line, parts[which], persona.language, bearing))
-    yield from sorted(hearsay, key=lambda draft: -draft.bearing)[:MOST_HEARD]
+        relevance = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY_PENALTY
+        relevance += RECENT * position / len(lines)
+        relevance += NAMED if named is not None and named.search(parts[which]) else 0.0
+        hearsay.append(_quoted(line, parts[which], persona.language, relevance))
+    yield from sorted(hearsay, key=lambda draft: -draft.relevance)[:MOST_HEARD]
 
 
 def _can_be_told(sentence: str) -> bool:
@@ -282,10 +289,10 @@ def _can_be_told(sentence: str) -> bool:
     return not sentence.endswith(("?", "？", "—")) and len(sentence) > 12 and SECOND_PERSON.search(sentence) is None
 
 
-def _quoted(line: Line, text: str, language: str, bearing: float) -> RecalledDraft:
+def _quoted(line: Line, text: str, language: str, relevance: float) -> RecalledDraft:
     evidence = Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
     return RecalledDraft(
-        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, bearing
+        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, relevance
     )
 
 
@@ -304,22 +311,22 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
     named = _pattern(people)
     for text, score in zip(profile, shared):
         about = NAMED if named is not None and named.search(text) else 0.0
-        bearing = WORDS * score + COVERED * _coverage(asked, text, language) + about
-        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
+        relevance = WORDS * score + COVERED * _coverage(asked, text, language) + about
+        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
     yield from _identities(situation, message, people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     known, faced = KnownPeople.of(situation), situation.faced.name if situation.faced else ""
     for tie in _asked_ties(known.ties(situation, faced) if faced else (), message):
         text = tie_to_faced(tie, language)
-        bearing = _tie_bearing(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
-        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+        relevance = _tie_relevance(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
+        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
     for other in people:
         ties = () if known.is_same(other.name, faced) else known.ties(situation, other.name)
         for tie in _asked_ties(ties, message):
             called = _as_called(other, message)
             text = _capitalised(tie_sentence(replace(tie, to=called), language))
-            bearing = _tie_bearing(tie, message)
-            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, bearing)
+            relevance = _tie_relevance(tie, message)
+            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
 
 
 def _asked_ties(ties: Iterable[Relation], message: str) -> list[Relation]:
@@ -327,7 +334,7 @@ def _asked_ties(ties: Iterable[Relation], message: str) -> list[Relation]:
     return [tie for tie in ties if tie.kind != "familiarity" or KNOWS.search(message)]
 
 
-def _tie_bearing(tie: Relation, message: str) -> float:
+def _tie_relevance(tie: Relation, message: str) -> float:
     return ASKED_TIE if tie.kind == "familiarity" or FEELING_ASKED.search(message) else TIE
 
 
@@ -335,8 +342,8 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
     """The own name, who is meant by another name, and the fate of those asked after."""
     persona, language = situation.persona, situation.persona.language
 
-    def known(text: str, bearing: float) -> RecalledDraft:
-        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, bearing)
+    def known(text: str, relevance: float) -> RecalledDraft:
+        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
 
     if WHO_ARE_YOU.search(message):
         yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
@@ -372,8 +379,8 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
     for candidate in reply.candidates:
         source = "exchange" if candidate.moment is not None else "profile"
         score = candidate.score or 0.0
-        bearing = score + (BY_WORDS if score > LEAST_BY_WORDS else 0.0)
-        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, bearing)
+        relevance = score + (BY_WORDS if score > LEAST_BY_WORDS else 0.0)
+        yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, relevance)
 
 
 def _mentioned(situation: Situation, message: str) -> list[Other]:

@@ -29,7 +29,7 @@ from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, Enc
 from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.pools import EncodedMemory, KeyedCache, key_of
 from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
-from understudy.agents.word_tokens import bearing_part, plain_line, spread_lines, terms, word_overlap
+from understudy.agents.word_tokens import plain_line, relevant_part, spread_lines, terms, word_overlap
 from understudy.language.encoding import BACKGROUND, Floats
 from understudy.language.lexical.logistic import probability
 from understudy.story.dialogue import Situation, Turn
@@ -42,9 +42,14 @@ __all__ = ["THRESHOLD", "Recall", "RelevanceFeatures", "TermRarity", "relevance"
 
 FACTS, OWN, OTHERS, VOICE, TOLD = 4, 3, 4, 8, 6
 OWN_WORDS, HEARD_WORDS, OTHERS_WORDS = 40, 25, 30  # of a line that is shown
-LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45
-ABOUT, NOT_ABOUT, FAMILIARITY = 0.4, -0.3, -0.15
-ALIAS = 0.5  # weight of the words of a name beside those the message has
+# What is looked at, as the small writer was trained. Only what of it is shown to other models is fitted (below).
+LEAST_FACT, LEAST_HEARD, LEAST_OTHER = 0.15, 0.5, 0.45  # set by hand: what is nearer is looked at
+ABOUT, NOT_ABOUT, FAMILIARITY = (
+    0.4,
+    -0.3,
+    -0.15,
+)  # of ties, by hand: to whom the message is about, to others, "I know X."
+ALIAS = 0.5  # weight of the words of a name beside those the message has, by hand
 ABOUT_ONESELF = re.compile(r"\b(?:who are you|your name|yourself|introduce)\b", re.IGNORECASE)
 COMPARED = 40  # best own exchanges that are compared for outdated ones
 SCENES = 200  # searched for what others said; bounds the work on a long story
@@ -154,7 +159,7 @@ def _own(
     def is_relevant(index: int) -> bool:
         rare, _, is_named = rarity.shared(query.said, _exchange_terms(exchanges[index], query.language))
         values = (float(heard[index]), float(said[index]), float(fits[index]), rare, is_named, 0.0)
-        return bears(RelevanceFeatures(*values))
+        return _is_relevant(RelevanceFeatures(*values))
 
     yield from _distinct(exchanges, (index for index in order if index not in outdated), query, seen, is_relevant)
     alike = (index for index in np.argsort(-heard, kind="stable").tolist() if heard[index] >= LEAST_HEARD)
@@ -182,7 +187,7 @@ def _own_by_words(memory: Memory, query: _MemoryQuery) -> Iterator[PastExchange]
 
     def is_relevant(index: int) -> bool:
         _, coverage, _ = memory.rarity.shared(query.said, _exchange_terms(memory.exchanges[index], query.language))
-        return bears_by_words(coverage)
+        return _is_relevant_by_words(coverage)
 
     yield from _distinct(memory.exchanges, order, query, set(), is_relevant)
 
@@ -251,15 +256,15 @@ def _others(memory: Memory, query: _MemoryQuery, shown: set[str]) -> Iterator[Pa
         if scores[position] < LEAST_OTHER or count == OTHERS:
             return
         line = memory.overheard[shortlist[position]]
-        text = bearing_part(texts[position], query.terms, OTHERS_WORDS, query.language)
+        text = relevant_part(texts[position], query.terms, OTHERS_WORDS, query.language)
         if text not in shown:
             shown.add(text)
             count += 1
             rare, coverage, is_named = memory.rarity.shared(query.said, memory.overheard_terms[shortlist[position]])
             if likeness is None:
-                is_relevant = bears_by_words(coverage)
+                is_relevant = _is_relevant_by_words(coverage)
             else:
-                is_relevant = bears(RelevanceFeatures(0.0, float(likeness[position]), 0.0, rare, is_named, 1.0))
+                is_relevant = _is_relevant(RelevanceFeatures(0.0, float(likeness[position]), 0.0, rare, is_named, 1.0))
             yield PastLine(line.speaker or "", text, line.moment, is_relevant=is_relevant)
 
 
@@ -283,11 +288,11 @@ def _distinct(
         count += 1
         heard = exchange.heard
         heard_text = (
-            "" if heard is None else bearing_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
+            "" if heard is None else relevant_part(plain_line(heard.text), query.terms, HEARD_WORDS, query.language)
         )
         speaker = heard.speaker if heard is not None and heard_text and heard.speaker else ""
         moment = None if exchange.approved is not None else exchange.said.moment
-        text = bearing_part(said, query.terms, OWN_WORDS, query.language)
+        text = relevant_part(said, query.terms, OWN_WORDS, query.language)
         yield PastExchange(speaker, heard_text, text, moment, is_relevant=is_relevant(index))
 
 
@@ -381,10 +386,10 @@ def relevance(features: RelevanceFeatures) -> float:
     return probability(astuple(WEIGHTS), astuple(features), BIAS)
 
 
-def bears(features: RelevanceFeatures) -> bool:
+def _is_relevant(features: RelevanceFeatures) -> bool:
     return relevance(features) >= THRESHOLD
 
 
-def bears_by_words(coverage: float) -> bool:
+def _is_relevant_by_words(coverage: float) -> bool:
     """Of a language without an encoder: has the text at least half of what is rare in the message?"""
     return coverage >= LEAST_COVERAGE

@@ -19,8 +19,21 @@ from understudy.agents.dialogue_context import light_words
 from understudy.text import sentences, stop_words, words
 
 __all__ = [
-    "END", "IRREGULAR", "MARKERS", "PAD", "SPECIAL", "START", "UNKNOWN", "TokenVocabulary", "bearing_part",
-    "plain_line", "read_tokens", "roots", "spread_lines", "terms", "word_overlap",
+    "END",
+    "IRREGULAR",
+    "MARKERS",
+    "PAD",
+    "SPECIAL",
+    "START",
+    "UNKNOWN",
+    "TokenVocabulary",
+    "plain_line",
+    "read_tokens",
+    "relevant_part",
+    "roots",
+    "spread_lines",
+    "terms",
+    "word_overlap",
 ]  # fmt: skip
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<profile>", "<partner>", "<me>", "<you>")
@@ -154,7 +167,7 @@ def plain_line(text: str) -> str:
     return " ".join(DIRECTION.sub(" ", text).split())
 
 
-def bearing_part(text: str, query_terms: frozenset[str], most: int, language: str) -> str:
+def relevant_part(text: str, query_terms: frozenset[str], most: int, language: str) -> str:
     """Of a text longer than `most` words, the run of sentences that bears most on what is asked."""
     if _length(text, language) <= most:
         return text

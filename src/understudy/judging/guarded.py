@@ -33,7 +33,6 @@ from understudy.judging.guards import (
     objections,
     stopping_guards,
 )
-from understudy.judging.guards.knowledge import prepare
 from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 from understudy.progress import Cancellation
@@ -218,7 +217,7 @@ class GuardedAgent:
             written = [draft for draft in drafts if draft.source == WRITTEN]
             best = GREETS_BESIDE_WRITER if written else GREETS
             worth = {draft.text: best - rank / 2 for rank, draft in enumerate(greetings)}
-            drafts = [*(_with_bearing(draft, worth[draft.text]) for draft in greetings), *written]
+            drafts = [*(_with_relevance(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == WRITTEN for draft in drafts) else None
         gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
@@ -275,8 +274,6 @@ class GuardedAgent:
     def _judged(self, situation: Situation, history: Sequence[Turn], scored: Sequence[Scored]) -> list[Judged]:
         """Best first, until enough have passed."""
         judged, passed = list[Judged](), 0
-        if not self.is_capable:
-            prepare(self._views, situation, [item.draft.text for item in scored if item.draft.source == WRITTEN])
         for item in scored:
             verdict = self._verdict(situation, history, item.draft)
             judged.append(Judged(item.draft, item.score, verdict))
@@ -313,7 +310,7 @@ class GuardedAgent:
 
 def _is_direct(draft: Draft) -> bool:
     """Whether it answers the very question from what is known of the character."""
-    return isinstance(draft, RecalledDraft) and draft.bearing >= DIRECT
+    return isinstance(draft, RecalledDraft) and draft.relevance >= DIRECT
 
 
 def _is_answer(item: Judged, least: float) -> bool:
@@ -321,8 +318,8 @@ def _is_answer(item: Judged, least: float) -> bool:
     return not isinstance(item.draft, RecalledDraft) or (item.score is not None and item.score >= least)
 
 
-def _with_bearing(draft: Draft, bearing: float) -> RecalledDraft:
-    return RecalledDraft(draft.text, draft.source, draft.moment, draft.evidence, draft.log_probs, bearing)
+def _with_relevance(draft: Draft, relevance: float) -> RecalledDraft:
+    return RecalledDraft(draft.text, draft.source, draft.moment, draft.evidence, draft.log_probs, relevance)
 
 
 def _reply(best: Judged, judged: Sequence[Judged], usage: Usage | None, notices: Sequence[Evidence]) -> Reply:

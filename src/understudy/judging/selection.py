@@ -1,12 +1,12 @@
 """Which of the things that could be said answers best: drafts of a writer, old lines, profile and ties, on one scale.
 
-    score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 bearing(c) + 0.3 gain(c) + 0.05 voice(c)
+    score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 relevance(c) + 0.3 gain(c) + 0.05 voice(c)
                - 0.15 echo(c) - 0.11 [c asks back] - 0.08 [c is a fact as it stands]
                - 0.3 [c is an old line beside drafts] - 0.5 [c tells what others said, beside drafts]
 
     agreement   mean F1 of the words of meaning of c with those of the drafts: what many say is rarely made up
     fit         the encoder's cosine of the turns (nothing else) with the candidate
-    bearing     how much an old line, a memory or a fact bears on the message (see `agents.old_lines`)
+    relevance   how much an old line, a memory or a fact bears on the message (see `agents.old_lines`)
     gain        mutual information with the message, (ln p(c | all) - ln p(c | all but the message)) / tokens, where the
                 back end gives log-probabilities
     voice       the metric `voice` of the candidate, from -1 (like somebody else) to 1; 0 where it has no value: where
@@ -47,7 +47,7 @@ __all__ = [
     "score_drafts",
 ]
 
-AGREEMENT, FIT, BEARING, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
+AGREEMENT, FIT, RELEVANCE, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
 BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}
 MAX_TURNS = 24
@@ -111,7 +111,7 @@ def score_drafts(
     scored = []
     for (draft, _), own, fit, agreed, sound, gained in zip(field, meant, fits, agreements, voices, gains):
         score = AGREEMENT * agreed + FIT * fit + GAIN * gained + VOICE * sound
-        score += BEARING * (draft.bearing if isinstance(draft, RecalledDraft) else 0.0)
+        score += RELEVANCE * (draft.relevance if isinstance(draft, RecalledDraft) else 0.0)
         score += ECHO * (len(own & asked) / len(own) if own else 0.0)
         score += ASKS_BACK * draft.text.rstrip().endswith(("?", "？")) + PLAIN_FACT * (draft.source in FACTS)
         score += BESIDE_DRAFTS.get(draft.source, 0.0) if voters else 0.0

@@ -78,9 +78,7 @@ def test_a_phrase_of_later_lines_is_known_again_within_a_longer_sentence(demo: S
     later = [" ".join(bag[:9]) for moment, bag in lines if moment > demo.moment("3.1") and len(bag) > 12]
 
     def stopped(phrases: list[str]) -> list[bool]:
-        sentence = (
-            "I sat on the step for an hour with the coffee, and thought that {}, and then went on with the count."
-        )
+        sentence = "I sat on the step for an hour with the coffee, and thought that {}, and went on with the count."
         drafts = (Draft(sentence.format(phrase.rstrip(".,;:?!")), "writer") for phrase in phrases)
         return [not guard(situation, (), draft).passed for draft in drafts]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from understudy.agents.addressing import Addressing, gender_of
+from understudy.agents.addressing import Addressing, gender_of, names_of
 from understudy.agents.dialogue_context import KnownPeople, heard_turns, introduced_names
 from understudy.agents.pools import KeyedCache
 from understudy.judging.guards.story_view import Verdict, own_names
@@ -19,7 +19,7 @@ from understudy.story.persona import Other, Past
 from understudy.story.types import Moment
 from understudy.text import find_name
 
-__all__ = ["address", "company_at", "line_at", "people_met", "people_named"]
+__all__ = ["address", "line_at", "people_met", "people_named"]
 
 NAME = "address"
 OF_A_MAN = (
@@ -102,7 +102,7 @@ def _was_for_another(situation: Situation, draft: Draft) -> bool:
     if draft.source != "exchange" or draft.moment is None:
         return False
     faced = situation.faced
-    return faced is None or faced.name not in company_at(situation.persona.past, draft.moment)
+    return faced is None or faced.name not in situation.persona.past.company(draft.moment)
 
 
 def _speaks_of_those_here(situation: Situation, text: str, people: PeopleNames) -> str:
@@ -137,9 +137,7 @@ def _spoken_of(text: str, names: tuple[str, ...], own: bool = False) -> bool:
     return pattern is not None and pattern.search(text) is not None
 
 
-# Who is who in a situation: the names of the one faced, of those present and of the absent; who heard a line.
-#
-# company(l) = who else was there for line l
+# Who is who in a situation: the names of the one faced, of those present and of the absent.
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,39 +149,39 @@ class PeopleNames:
     absent: tuple[str, ...]
 
     @classmethod
-    def of(cls, situation: Situation, history: Sequence[Turn] = ()) -> PeopleNames:
+    def of(cls, situation: Situation, history: Sequence[Turn]) -> PeopleNames:
+        """Made once for all drafts of a reply."""
+        language = situation.persona.language
+        introduced = tuple(introduced_names(heard_turns(situation.persona, history), language))
+        return _PEOPLE.get_or_create((id(situation), introduced), situation, lambda: cls._of(situation, introduced))
+
+    @classmethod
+    def _of(cls, situation: Situation, introduced: Sequence[str]) -> PeopleNames:
         known = KnownPeople.of(situation)
         here = {known.name_of(other.name) for other in situation.present}
         faced, there, away = list[str](), list[str](), list[str]()
         if situation.faced is not None:
-            faced += _names(situation.faced)
+            faced += names_of(situation.faced)
         for other in situation.present:
-            there += _names(other)
+            there += names_of(other)
         for other in situation.acquaintances:
             name = known.name_of(other.name)
             is_faced = situation.faced is not None and name == known.name_of(situation.faced.name)
-            (faced if is_faced else there if name in here else away).extend(_names(other))
-        for name in introduced_names(heard_turns(situation.persona, history), situation.persona.language):
+            (faced if is_faced else there if name in here else away).extend(names_of(other))
+        for name in introduced:
             faced += (name, *name.split())
         own = set(own_names(situation))
         clear = {name for name in away if name not in faced and name not in there and name not in own}
         return cls(tuple(dict.fromkeys(faced)), tuple(dict.fromkeys(there)), tuple(sorted(clear)))
 
 
-def _names(other: Other) -> list[str]:
-    """All names of somebody, and the parts of a name of several words; 'the Prior' also without its article."""
-    names = [other.name, *other.aliases]
-    parts = [part for part in other.name.split() if len(part) > 2 and part[:1].isupper()]
-    bare = [name[4:] for name in names if name.startswith("the ")]
-    return [*names, *parts, *bare]
-
-
 def people_named(text: str, people: Iterable[Other]) -> set[str]:
     """Whom of these a text names, by name or alias; a name that several share names them all."""
-    return {other.name for other in people if find_name(text, _names(other)) is not None}
+    return {other.name for other in people if find_name(text, names_of(other)) is not None}
 
 
-_COMPANY = KeyedCache[dict[tuple[int, ...], frozenset[str]]](64)
+_PEOPLE = KeyedCache[PeopleNames](64)
+_MET = KeyedCache[frozenset[str]](64)
 _LINES = KeyedCache[dict[tuple[int, ...], str]](64)
 
 
@@ -195,17 +193,8 @@ def line_at(past: Past, moment: Moment) -> str:
     return lines.get(moment.numbers, "")
 
 
-def company_at(past: Past, moment: Moment) -> frozenset[str]:
-    """Who else was there for a line that the character witnessed."""
-    return past.company(moment)
-
-
 def people_met(past: Past) -> frozenset[str]:
     """Who was ever in a scene with the character."""
-    return frozenset().union(*_company(past).values())
-
-
-def _company(past: Past) -> dict[tuple[int, ...], frozenset[str]]:
-    return _COMPANY.get_or_create(
-        id(past), past, lambda: {scene.moment.numbers: frozenset(scene.present) for scene in past.scenes()}
+    return _MET.get_or_create(
+        id(past), past, lambda: frozenset(name for scene in past.scenes() for name in scene.present)
     )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard, tie_sign, uncontradicted
-from understudy.judging.guards.address import company_at, line_at, people_named
+from understudy.judging.guards.address import line_at, people_named
 from understudy.judging.guards.phrases import affirms, denies, numbers_in, roots
 from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import DatedFact, Guard, StoryView, StoryViews, Verdict
@@ -192,7 +192,7 @@ def outdated(views: StoryViews) -> Guard:
 def _overtaken(view: StoryView, situation: Situation, message: str, text: str, said: Moment) -> str:
     people = KnownPeople.of(situation).people
     asked_about = _meant(view, situation, message, people)
-    company = company_at(situation.persona.past, said)
+    company = situation.persona.past.company(said)
     about = {view.true_name(name) for name in people_named(text, people)}
     if _addressed(text):
         about |= {view.true_name(name) for name in company} & asked_about

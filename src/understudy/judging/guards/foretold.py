@@ -126,7 +126,7 @@ def chance_of_foretelling(features: ForetellingFeatures) -> float:
 def features_of(
     view: StoryView, situation: Situation, history: Sequence[Turn], text: str
 ) -> ForetellingFeatures | None:
-    """None where nothing can be foretold: all is heard or of the speaker, nothing is stated, or it is not English."""
+    """None where nothing can be foretold: all is heard or describes who speaks, nothing is stated, or not English."""
     knowledge = view.knowledge
     stated = [part for part in sentences(text) if not asks(part)]
     bag = words(text)

@@ -37,7 +37,7 @@ from understudy.story.persona import Persona
 from understudy.story.wording import tie_sentence
 from understudy.text import words
 
-__all__ = ["OF_THE_PERSONA", "invented", "known_later", "known_words", "not_yet_known", "prepare", "words_of_chat"]
+__all__ = ["OF_THE_PERSONA", "invented", "known_later", "known_words", "not_yet_known", "words_of_chat"]
 
 NAME = "knowledge"
 WRITTEN = frozenset({"writer"})
@@ -71,12 +71,6 @@ def not_yet_known(views: StoryViews) -> Guard:
         return Verdict.passing(NAME)
 
     return guard
-
-
-def prepare(views: StoryViews, situation: Situation, texts: Sequence[str]) -> None:
-    """Score many texts in one batch, which is faster than one by one; the guard then uses the cached scores."""
-    for view in views(situation):
-        view.scores("anachronism", texts)
 
 
 def unheard_part(text: str, messages_heard: Sequence[str], language: str) -> str:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.judging.guards.address import company_at, people_named
+from understudy.judging.guards.address import people_named
 from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, roots, sentences
 from understudy.judging.guards.story_view import DatedFact, Guard, StoryView, StoryViews, Verdict
 from understudy.story.dialogue import Draft, Situation, Turn
@@ -158,7 +158,7 @@ def by_presence(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
     faced, past = situation.faced, situation.persona.past
     if draft.source not in ("exchange", "memory") or draft.moment is None:
         return Verdict.passing(NAME)
-    company = company_at(past, draft.moment)
+    company = past.company(draft.moment)
     is_kept = len(company) <= SMALL_COMPANY and draft.moment.numbers in _secrets_of(past).moments
     if is_kept and (faced.name if faced else "") not in company:
         return Verdict.spoiler(NAME)
@@ -228,7 +228,7 @@ def behind_their_back(situation: Situation, history: Sequence[Turn], draft: Draf
     if draft.source not in ("exchange", "memory") or draft.moment is None or faced is None:
         return Verdict.passing(NAME)
     known = KnownPeople.of(situation)
-    if any(known.is_same(faced.name, name) for name in company_at(situation.persona.past, draft.moment)):
+    if any(known.is_same(faced.name, name) for name in situation.persona.past.company(draft.moment)):
         return Verdict.passing(NAME)
     people = [other for other in known.people if known.is_same(other.name, faced.name)]
     about = people_named(draft.text, people)
