@@ -181,7 +181,7 @@ def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_jso
 @click.option(
     "--models", "--model", metavar="MODEL,...", multiple=True,
     help="random, vanilla, vanilla+assigned, multi-row, scene-pooling, ranker, joint, 'joint without history' and "
-    "the others of docs/guessing.md; a folder that `train guesser` made; or module:factory of your own. "
+    "the others of docs/papers/tvshowguess.md; a folder that `train guesser` made; or module:factory of your own. "
     "Commas, or repeated.",
 )  # fmt: skip
 @click.option(

@@ -239,7 +239,7 @@ def _dialogues(path: Path) -> dict[str, tuple[dict[str, list[str]], list[tuple[s
         document = json.loads(path.read_text(encoding="utf-8"))
         return {item["id"]: (item["meta"], [(a, b) for a, b in item["dialogue"]]) for item in document}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/memory.md", path) from error
+        raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/datasets.md", path) from error
 
 
 def _split(entries: Iterable[str]) -> tuple[str, ...]:
