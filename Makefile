@@ -23,7 +23,7 @@ test-all: .venv/dev .venv/local .venv/browser
 	$(MAKE) -j 2 lint pytest PYTEST_OPTIONS=--thorough
 
 # For the inner loop: what everything else is built on.
-CORE := tests/test_*.py tests/story/storyfile tests/judging tests/agents/prompting tests/formats/test_contract.py \
+CORE := tests/test_*.py tests/story/storyfile tests/judging tests/agents/test_prompt.py tests/formats/test_contract.py \
 	tests/agents/test_contract.py
 quick: .venv/dev .venv/local lint
 	$(BIN)/pytest $(WORKERS) $(CORE)

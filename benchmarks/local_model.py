@@ -69,7 +69,7 @@ def main() -> None:
     loading = seconds(lambda: backend._loaded())
     prompt = seconds(lambda: backend.complete(MESSAGES, Sampling(max_tokens=1)))
     evaluated = backend.prompt_tokens_evaluated
-    server = load_server(path, options.adapter, backend.context_tokens, 8, options.threads, False)
+    server = load_server(path, options.adapter, backend.context_tokens, 8, options.threads)
     direct(server, 1)
     taken: dict[tuple[str, int], list[float]] = {}
     cpu: dict[tuple[str, int], list[float]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from models import tiny_data
 from understudy.formats.personachat import examples
 from understudy.sources.source import SourceFile
@@ -23,7 +23,7 @@ def trades(folder: Path, dialogues: int = 20) -> Path:
 
 def dialogue_base(folder: Path, data: Path, positions: int = 128, more: Iterable[str] = ()) -> Path:
     """A tiny Llama that knows the words of a PersonaChat folder."""
-    return tiny_model(folder, "causal", words_of([*_texts(data), LABELS, *more]), positions)
+    return tiny_language_model(folder, "causal", words_of([*_texts(data), LABELS, *more]), positions)
 
 
 def gpt2_base(folder: Path, base: Path) -> Path:

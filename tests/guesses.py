@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from understudy.formats.annotations import Annotation, Instance, Rationale
 from understudy.guessing.analysis import GuessedSpeaker
 
-__all__ = ["annotation", "scene"]
+__all__ = ["annotation", "guessed_scene"]
 
 
-def scene(
+def guessed_scene(
     model: str,
     show: str,
     number: int,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["tiny_gguf", "tiny_model", "words_of"]
+__all__ = ["tiny_gguf", "tiny_language_model", "words_of"]
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "</s>")
 
@@ -15,7 +15,9 @@ def words_of(texts: Iterable[str]) -> list[str]:
     return sorted({word for text in texts for word in text.split()})
 
 
-def tiny_model(folder: Path, kind: str, words: Iterable[str], positions: int = 32, spread: float = 0.02) -> Path:
+def tiny_language_model(
+    folder: Path, kind: str, words: Iterable[str], positions: int = 32, spread: float = 0.02
+) -> Path:
     """A folder as Hugging Face lays it out: a Llama where it is causal, a BERT where it is masked.
 
     `spread` is the standard deviation of the weights: more of it gives adapters more to use.

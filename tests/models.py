@@ -14,12 +14,11 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from understudy.agents.bag_ranker import spelled
-from understudy.agents.lstm import initial_parameters, parameter_shapes
-from understudy.agents.lstm_agent import rarity_weights
+from understudy.agents.lstm import initial_parameters, parameter_shapes, rarity_weights
 from understudy.agents.word_tokens import TokenVocabulary
 from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
+from understudy.training.cross_encoder import head_start
 from understudy.training.export import write_cross_encoder, write_encoder
-from understudy.training.pair_scoring import head_start
 from understudy.training.pretrained import Shape, load_base
 
 __all__ = ["PLACES", "TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
@@ -128,7 +127,7 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
 
 def tiny_causal(folder: Path, **told: Any) -> Path:
     """A causal language model of random weights, as one that was trained whole."""
-    from languagemodels import tiny_model as tiny_language_model
+    from languagemodels import tiny_language_model
 
     spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
     tiny_language_model(folder, "causal", spoken.split())
@@ -138,7 +137,7 @@ def tiny_causal(folder: Path, **told: Any) -> Path:
 
 def tiny_bob(folder: Path, **told: Any) -> Path:
     """BERT over BERT with random weights, and a mind to end what it says."""
-    from understudy.agents.bob.agent import write_bob
+    from understudy.agents.bob import write_bob
     from understudy.training.bob.trainer import initial_weights, network_card
 
     base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))
@@ -156,7 +155,7 @@ def tiny_bob(folder: Path, **told: Any) -> Path:
 
 def tiny_reranker(folder: Path, **told: Any) -> Path:
     """A reranker of random weights, its base model beside it."""
-    from languagemodels import tiny_model as tiny_language_model
+    from languagemodels import tiny_language_model
     from understudy.agents.reranker import ADAPTER, pack_matrices
     from understudy.language.backends.causal_lm import base_card
 

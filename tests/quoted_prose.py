@@ -9,7 +9,7 @@ from understudy.novels.prose import NovelCharacter, Prose, Quotation, Span
 MARKED = re.compile(r'"([^"]*)"|「([^」]*)」')
 
 
-def prose_of(text: str, language: str = "en") -> Prose:
+def quoted_prose(text: str, language: str = "en") -> Prose:
     parts = (Span(*match.span(match.lastindex or 0)) for match in MARKED.finditer(text))
     return Prose(text, language, (), (), (), tuple(Quotation((part,), 0) for part in parts))
 

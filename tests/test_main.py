@@ -47,7 +47,7 @@ def hears_ctrl_c() -> None:
         "numpy",
         "rich.console",
         "understudy.formats",
-        "understudy.cli.utterances",
+        "understudy.cli.score",
         "understudy.metrics.scoring.lines",  # when the command has begun already
         "understudy.metrics.voice",
         "understudy.metrics.uppl",
@@ -70,7 +70,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 
 def test_who_starts_it_deaf_to_ctrl_c_has_it_so() -> None:
     deaf = "signal.signal(signal.SIGINT, signal.SIG_IGN)"
-    ended = interrupted_at("understudy.cli.demo", "--version", before=deaf)
+    ended = interrupted_at("understudy.cli", "--version", before=deaf)
     assert (ended.returncode, ended.stderr) == (0, "") and "understudy" in ended.stdout
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import understudy.formats
 
 PACKAGE = str(Path(understudy.formats.__file__).parents[1])
+{before}
 called = set()
 
 
@@ -36,9 +37,25 @@ def note_call(frame, event, _):
 
 
 sys.setprofile(note_call)
-understudy.formats.read(Path(sys.argv[1]))
+{counted}
 sys.setprofile(None)
 print("\\n".join(sorted(called)))
+"""
+
+CHAT = """
+from understudy.agents.conversation import Conversation
+from understudy.agents.encoder import EncoderAgent
+from understudy.agents.old_lines import OldLines
+from understudy.agents.recall import Recall
+from understudy.agents.writer import WriterAgent
+from understudy.judging.guarded import GuardedAgent
+from understudy.language.backends.backend import ScriptedBackend
+
+story, encoder = understudy.formats.read("demo"), EncoderAgent()
+writer = WriterAgent(ScriptedBackend(["I keep the letters dry. Ask me tomorrow."] * 8), Recall(encoder))
+agent = GuardedAgent([OldLines(encoder), writer], lambda _: [story], encoder, best_of=4)
+conversation = Conversation(story, agent, "Zita Karst", "2.3", "Danilo Reuss")
+conversation.say("How is the boy?")
 """
 
 TRANSCRIPT = """Ann: Is the tide out?
@@ -54,15 +71,29 @@ Bob: It comes to the same.
 """
 
 
+def modules_called(counted: str, *arguments: str, before: str = "") -> list[str]:
+    """The modules of which a function is called by some code, in a process of its own."""
+    run = [sys.executable, "-c", COUNTING.format(before=before, counted=counted), *arguments]
+    return subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+
+
+def check(modules: list[str], path: str) -> None:
+    assert len(modules) <= BUDGET[path], "more modules than tests/budget.toml allows:\n" + "\n".join(modules)
+
+
 def test_reading_a_transcript_goes_through_few_modules(tmp_path: Path) -> None:
     path = tmp_path / "quay.txt"
     path.write_text(TRANSCRIPT, encoding="utf-8")
-    run = [sys.executable, "-c", COUNTING, str(path)]
-    modules = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    modules = modules_called("understudy.formats.read(Path(sys.argv[1]))", str(path))
     assert any(module.endswith("transcript/line_parser.py") for module in modules)
-    assert len(modules) <= BUDGET["read_transcript"], "more modules than tests/budget.toml allows:\n" + "\n".join(
-        modules
-    )
+    check(modules, "read_transcript")
+
+
+def test_a_second_reply_in_a_chat_goes_through_few_modules() -> None:
+    modules = modules_called('conversation.say("What did the captain say this morning?")', before=CHAT)
+    assert any(module.endswith("agents/recall.py") for module in modules)
+    assert any(module.endswith("guards/foretold.py") for module in modules)
+    check(modules, "chat_reply")
 
 
 def test_no_reader_is_imported_before_a_file_is_of_its_format() -> None:

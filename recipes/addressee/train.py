@@ -21,7 +21,7 @@ from understudy.training.addressee import STRENGTH, AddressedLine, fit_addressee
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress
 from understudy.training.pdnc import QUOTATIONS, novels_in
-from understudy.training.run import Run, TrainingTask
+from understudy.training.run import TrainingRun, TrainingTask
 
 __all__ = ["AddresseeSettings", "train"]
 
@@ -34,7 +34,7 @@ class AddresseeSettings:
 
 
 def train(task: TrainingTask[Path, AddresseeSettings], progress: Progress) -> ModelFolder:
-    run = Run(task, progress, uses_torch=False)
+    run = TrainingRun(task, progress, uses_torch=False)
     folders = novels_in(task.data)
     novels = {folder.name: novel_lines(folder, with_silent=True) for folder in folders}
     lines = [line for novel in novels.values() for line in novel]

@@ -33,7 +33,7 @@ from understudy.metrics.statistics import interval
 from understudy.training.bob.examples import NLI_FILES, read_nli_pairs
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Optimization, Progress
-from understudy.training.run import Run, TrainingTask
+from understudy.training.run import TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +68,7 @@ class Pairs:
 
 
 def train(task: TrainingTask[Path, ContradictionSettings], progress: Progress) -> ModelFolder:
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     paths = [task.data / name for name in NLI_FILES]
     texts = [read_nli_pairs(path) for path in paths]
     encoder = SentenceEncoder(task.base_folder)
@@ -95,7 +95,7 @@ def _encoded(pairs: Sequence[tuple[str, str, int]], encoder: SentenceEncoder) ->
     return Pairs(encoder.encode(firsts, ROLE), encoder.encode(seconds, ROLE), np.array(labels, np.int64))
 
 
-def _fit(pairs: Pairs, run: Run) -> ContradictionModel:
+def _fit(pairs: Pairs, run: TrainingRun) -> ContradictionModel:
     task, device = run.task, run.device
     settings, rng = task.settings, np.random.default_rng(task.seed)
     scale = np.maximum(pair_features(pairs.first, pairs.second).std(axis=0), 1e-6).astype(np.float32)

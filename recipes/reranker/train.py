@@ -29,7 +29,7 @@ from understudy.language.model_folder import ModelFolder, Tensors, write_card, w
 from understudy.metrics.ranking import gold_ranks
 from understudy.training.causal.trainer import base_of
 from understudy.training.loop import Optimization, Progress, no_progress
-from understudy.training.run import Run, TrainingTask, check_positive
+from understudy.training.run import TrainingRun, TrainingTask, check_positive
 
 if TYPE_CHECKING:
     from understudy.language.backends.lora import Adapters
@@ -67,7 +67,7 @@ class RerankerSettings:
 
 def train(task: TrainingTask[tuple[Path, Path], RerankerSettings], progress: Progress = no_progress) -> ModelFolder:
     """Train from `task.base`, SmolLM2 if none, on a folder of chats and one of novels."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     from recipes.reranker.loss import RerankerLoss
     from understudy.language.backends.lora import Adapters
 

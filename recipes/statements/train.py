@@ -26,9 +26,9 @@ from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.model_folder import ModelFolder, write_card
 from understudy.people.claims import NAME, claims_of, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
-from understudy.training.dialogues import Talk, sha256_of, talks_of
+from understudy.training.dialogues import ProfiledTalk, sha256_of, talks_of
 from understudy.training.loop import Progress
-from understudy.training.run import Run, TrainingTask
+from understudy.training.run import TrainingRun, TrainingTask
 
 __all__ = ["StatementSettings", "fit_statements", "train"]
 
@@ -56,7 +56,7 @@ class StatementSettings:
 
 def train(task: TrainingTask[Path, StatementSettings], progress: Progress) -> ModelFolder:
     """Fit the weights on a folder's training dialogues, and write the model folder."""
-    run = Run(task, progress, uses_torch=False)
+    run = TrainingRun(task, progress, uses_torch=False)
     path = task.data / FILE
     if not path.is_file():
         raise InputError(f"has no {FILE}: give the folder with PersonaChat's files", task.data)
@@ -85,7 +85,7 @@ def fit_statements(rows: Rows) -> Reals:
     return fit_binary(np.hstack([rows.features, rows.vectors]), rows.is_right, np.ones(len(rows.is_right)))
 
 
-def _rows(talks: Sequence[Talk], encoder: SentenceEncoder) -> Rows:
+def _rows(talks: Sequence[ProfiledTalk], encoder: SentenceEncoder) -> Rows:
     features, vectors, is_right, folds = [], [], [], []
     profiles = dict[str, int]()  # by their first sentence in the order of the alphabet
     for talk in talks:

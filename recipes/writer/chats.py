@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from recipes.writer.grounding import WORD, content
 from recipes.writer.tables import asked_patterns, random_name, table
-from understudy.agents.prompting import PastExchange, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PromptContents
 from understudy.training.dialogues import ProfiledDialogue
 
 __all__ = ["TrainingExample", "asked_examples", "chat_examples", "near_misses"]

@@ -15,9 +15,8 @@ from recipes.writer.seeds import seed_examples
 from recipes.writer.settings import WriterSettings
 from recipes.writer.tables import random_name
 from recipes.writer.ties import tie_examples
-from understudy.agents.prompting import PromptContents, estimate_tokens, render_compact
-from understudy.agents.prompting.build import trim
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt import estimate_tokens, render_compact, trim
+from understudy.agents.prompt_contents import ChatTurn, PromptContents
 from understudy.language.encoding import Floats, SentenceEncoder, shipped_model
 from understudy.training.pdnc import NovelSpeech, novel_speeches
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from recipes.writer.tables import names
-from understudy.agents.passages import terms
-from understudy.agents.prompting import PromptContents
+from understudy.agents.prompt_contents import PromptContents
+from understudy.agents.word_tokens import terms
 from understudy.text import sentences
 
 __all__ = ["bearing", "content", "first_sentences", "grounded", "support"]

@@ -15,8 +15,7 @@ import numpy as np
 
 from recipes.writer.chats import TrainingExample
 from recipes.writer.grounding import content, first_sentences, grounded, support
-from understudy.agents.prompting import PastExchange, PastLine, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PastLine, PromptContents
 from understudy.language.encoding import Floats
 from understudy.text import sentences
 from understudy.training.pdnc import NovelSpeech

@@ -23,7 +23,7 @@ from recipes.writer.examples import end_token
 from recipes.writer.settings import WriterSettings
 from understudy.language.model_folder import Tensors
 from understudy.training.loop import Optimization
-from understudy.training.run import Run
+from understudy.training.run import TrainingRun
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ def learn_preferences(
     adapters: Adapters,
     learnt: Tensors,
     pairs: Sequence[Preference],
-    run: Run,
+    run: TrainingRun,
 ) -> Tensors:
     """The adapters after the pairs; those that are too long for the model are left out."""
     settings: WriterSettings = run.task.settings

@@ -24,8 +24,7 @@ from typing import TypeVar
 from recipes.writer.chats import TrainingExample, near_misses
 from recipes.writer.grounding import bearing, content, support
 from recipes.writer.tables import names, random_name
-from understudy.agents.prompting import PastExchange, PastLine, PromptContents
-from understudy.agents.prompting.contents import ChatTurn
+from understudy.agents.prompt_contents import ChatTurn, PastExchange, PastLine, PromptContents
 from understudy.text import sentences
 
 __all__ = ["HELD_BACK", "SeedPerson", "read_seeds", "seed_examples"]

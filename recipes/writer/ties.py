@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from recipes.writer.chats import TrainingExample
 from recipes.writer.tables import answers_for, names, random_name, table
-from understudy.agents.prompting import PromptContents
+from understudy.agents.prompt_contents import PromptContents
 from understudy.story.types import Moment, Relation
 from understudy.story.wording import tie_sentence
 from understudy.training.dialogues import ProfiledDialogue

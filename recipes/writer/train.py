@@ -33,7 +33,7 @@ from understudy.errors import InputError
 from understudy.language.backends.transformer import CAUSAL, length_batches, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, write_card
 from understudy.training.loop import Optimization, Progress, no_progress
-from understudy.training.run import Run, TrainingTask
+from understudy.training.run import TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,7 +57,7 @@ class Tokenized(NamedTuple):
 
 def train(task: TrainingTask[tuple[Path, Path], WriterSettings], progress: Progress = no_progress) -> ModelFolder:
     """Train on a folder of chats and one of novels."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     from recipes.writer.adapter import WriterAdapters, write_adapter
 
     (chats, novels), base = task.data, _base(task.base_folder)

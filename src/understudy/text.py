@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import pairwise
+from typing import TypeVar
 
 from understudy.errors import InputError, MissingExtra
 
@@ -30,10 +31,13 @@ __all__ = [
     "roman_number",
     "sentence_ends",
     "sentences",
+    "sole_owners",
     "stop_words",
     "tokenizer",
     "words",
 ]
+
+Owner = TypeVar("Owner", bound=Hashable)
 
 LANGUAGES = ("en", "ja", "zh")
 UNSPACED_LANGUAGES = frozenset({"ja", "zh"})
@@ -80,6 +84,7 @@ STOP_WORDS = {
 }
 
 
+@lru_cache(4096)
 def fold(name: str) -> str:
     """The form in which names are compared: no case, accents of width, punctuation or spaces."""
     return NOT_IN_NAMES.sub("", unicodedata.normalize("NFKC", name).casefold())
@@ -93,6 +98,14 @@ def is_unspaced(text: str) -> bool:
 def either(words: Iterable[str]) -> str:
     """A pattern of any of some words, the longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+def sole_owners(names: Iterable[tuple[str, Owner]]) -> dict[str, Owner]:
+    """Of names, each with whose it is: those that are only one's, and whose."""
+    owners: dict[str, set[Owner]] = {}
+    for name, who in names:
+        owners.setdefault(name, set()).add(who)
+    return {name: next(iter(whose)) for name, whose in owners.items() if len(whose) == 1}
 
 
 @lru_cache(4096)

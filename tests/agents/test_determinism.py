@@ -10,7 +10,7 @@ from pathlib import Path
 PROMPTS = """
 from understudy.agents.recall import Recall
 from understudy.story.dialogue import Turn, situation_at
-from understudy.agents.prompting import build_prompt
+from understudy.agents.prompt import build_prompt
 from understudy.formats import read
 
 story, recall = read("demo"), Recall()

@@ -15,9 +15,10 @@ import pytest
 
 from people import ListPast, hearing, situation, tie
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms
-from understudy.agents.prompting import PastExchange, PastLine, Recalled, build_prompt
+from understudy.agents.prompt import build_prompt
+from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
 from understudy.agents.recall import BIAS, THRESHOLD, WEIGHTS, Recall, RelevanceFeatures, TermRarity, relevance
+from understudy.agents.word_tokens import bearing_part, plain_line, spread_lines, terms
 from understudy.formats import read
 from understudy.story.dialogue import Situation, Turn, situation_at
 from understudy.story.persona import Other, Told

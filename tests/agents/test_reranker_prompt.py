@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from languagemodels import tiny_model
+from languagemodels import tiny_language_model
 from people import situation, tie
 from understudy.agents.reranker import RerankerFormat, about_persona
 from understudy.story.dialogue import Turn
@@ -20,7 +20,7 @@ SAID = (
 
 @pytest.fixture(scope="module")
 def form(tmp_path_factory: pytest.TempPathFactory) -> tuple[RerankerFormat, Any]:
-    folder: Path = tiny_model(tmp_path_factory.mktemp("base"), "causal", SAID.split(), 512)
+    folder: Path = tiny_language_model(tmp_path_factory.mktemp("base"), "causal", SAID.split(), 512)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     return RerankerFormat(tokenizer), tokenizer
 

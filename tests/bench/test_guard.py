@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.guard import HOSTILE, HostileDrafter, bench_guard, hostile_drafters, rule_judge
+from understudy.bench.guard import HOSTILE, OfferedDrafts, bench_guard, offered_drafts, rule_judge
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.judging import Rule
-from understudy.story.dialogue import Draft, Drafter, Situation, Turn
+from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.storyfile import Story
 
 
@@ -19,18 +19,18 @@ def story() -> Story:
 
 
 @pytest.fixture(scope="module")
-def drafters(story: Story) -> list[HostileDrafter]:
-    return list(hostile_drafters(story, 25, seed=1))
+def offered(story: Story) -> list[OfferedDrafts]:
+    return list(offered_drafts(story, 25, seed=1))
 
 
-def test_what_is_offered_is_what_it_says(story: Story, drafters: list[HostileDrafter]) -> None:
-    assert len(drafters) == 25
+def test_what_is_offered_is_what_it_says(story: Story, offered: list[OfferedDrafts]) -> None:
+    assert len(offered) == 25
     spoken = {line.text: line.moment for scene in story.scenes() for line in scene.lines if line.speaker}
-    for drafter in drafters:
-        persona = drafter.situation.persona
+    for case in offered:
+        persona = case.situation.persona
         witnessed = {line.text for scene in persona.past.scenes() for line in scene.lines}
         own = {line.text for line in persona.past.lines()}
-        for offer in drafter.offers:
+        for offer in case.offers:
             text = offer.draft.text
             if offer.kind == "later":
                 assert spoken[text] >= persona.moment
@@ -40,16 +40,13 @@ def test_what_is_offered_is_what_it_says(story: Story, drafters: list[HostileDra
                 assert text in own
             else:
                 assert offer.kind == "secrets"
-        assert {offer.kind for offer in drafter.offers} >= {"later", "own"}
+        assert {offer.kind for offer in case.offers} >= {"later", "own"}
 
 
-def test_it_is_a_drafter_and_the_sample_is_seeded(story: Story, drafters: list[HostileDrafter]) -> None:
-    assert isinstance(drafters[0], Drafter)
-    drafts, usage = drafters[0].drafts(drafters[0].situation, drafters[0].history)
-    assert drafts == [offer.draft for offer in drafters[0].offers] and usage.calls == 0
-    again = [drafter.offers for drafter in hostile_drafters(story, 25, seed=1)]
-    assert again == [drafter.offers for drafter in drafters]
-    assert again != [drafter.offers for drafter in hostile_drafters(story, 25, seed=2)]
+def test_the_sample_is_seeded(story: Story, offered: list[OfferedDrafts]) -> None:
+    again = [case.offers for case in offered_drafts(story, 25, seed=1)]
+    assert again == [case.offers for case in offered]
+    assert again != [case.offers for case in offered_drafts(story, 25, seed=2)]
 
 
 def test_a_guard_that_stops_all_or_nothing_has_the_shares_to_show_for_it(story: Story, tmp_path: Path) -> None:

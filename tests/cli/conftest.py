@@ -5,17 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from cliruns import Document, Run, Start
 from understudy.cli import understudy
-
-Run = Callable[..., Result]
-
 
 TELLTALE = """
 from understudy.story.dialogue import Candidate, Reply
@@ -53,9 +50,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-Document = Callable[..., Any]
-
-
 @pytest.fixture
 def document(run: Run) -> Document:
     """The one document that a command prints with --json."""
@@ -64,9 +58,6 @@ def document(run: Run) -> Document:
         return json.loads(run(*arguments, "--json", stdin=stdin).stdout)
 
     return document
-
-
-Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run, Start
 from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED, Utterance
 from understudy.metrics.utterances.store import open_store
 from understudy.story.types import Moment
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
-Start = Callable[..., "subprocess.Popen[str]"]
 ASKED = "What do the gulls know of the weather?"
 FOG = "The gulls know of the weather what I know of the gulls."
 

@@ -7,18 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from understudy.metrics.scoring.engine import ScoringRequest
 from understudy.metrics.scoring.inputs import FilePart
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 COMMANDS = {
     "score": ("score", "--metrics", "psprob", "-o", "out.jsonl"),

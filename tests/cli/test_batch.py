@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 
 import judged
 from batches import LiveModel, answer_requests, requests_in
+from cliruns import Run
 from hpdsessions import sessions
 from understudy.cli import understudy
 from understudy.language import backends
 from understudy.papers.hpd import bench
 
-Run = Callable[..., Result]
 Live = Callable[..., Result]
 
 

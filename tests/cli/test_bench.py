@@ -1,36 +1,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import judged
-from understudy.cli import Commands
-from understudy.cli.bench import bench, compare
-from understudy.cli.persona import profile
+from cliruns import Run
 
-Run = Callable[..., Result]
 TALK = "1 hello .\thello , i mend clocks .\n2 and at night ?\ti read by the fire .\n"
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The commands of this room, with the program's own way of saying errors."""
+def run(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Where the data is, and with room for tables."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    program = Commands("understudy", commands=[bench, compare, profile])
-
-    def run(*arguments: str | Path, status: int = 0) -> Result:
-        result = CliRunner().invoke(program, [str(one) for one in arguments], prog_name="understudy")
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == status, result.output
-        return result
-
     return run
 
 

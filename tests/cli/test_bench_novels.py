@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from click.testing import Result
 
 from annotated_novels import write_novels
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 
 def test_the_shipped_model_judges_other_novels(run: Run, document: Document, tmp_path: Path) -> None:

@@ -1,13 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from click.testing import Result
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 
 def test_a_table_and_a_document(run: Run, document: Document, tmp_path: Path) -> None:

@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-from click.testing import Result
 
 from chats import chat, volunteers
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 
 def judged(folder: Path) -> Path:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 ROWS = {
     "rows": [
@@ -44,7 +41,7 @@ def test_rows_as_a_document_and_in_a_file(document: Document, asked: list[tuple[
 @pytest.mark.usefixtures("asked")
 def test_rows_as_a_table_with_interval_and_reason(run: Run, tmp_path: Path) -> None:
     shown = run("bench", "readers", "--data", tmp_path).stdout
-    for figure in ("0.8125", "0.8000-0.8250", "7,801", "0.511", "no marks"):
+    for figure in ("0.8125", "0.8000..0.8250", "7,801", "0.511", "no marks"):
         assert figure in shown
 
 

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
-Run = Callable[..., Result]
+from cliruns import Run
 
 PROBES = """
 [[probe]]

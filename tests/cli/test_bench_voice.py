@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 import speaking
-
-Run = Callable[..., Result]
+from cliruns import Run
 
 
 @pytest.fixture

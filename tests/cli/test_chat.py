@@ -1,21 +1,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
-from understudy.cli.conversation import Conversation
+from cliruns import Document, Run
+from understudy.agents.conversation import Conversation
 from understudy.cli.options import load_reply_agent
 from understudy.formats import read
 from understudy.formats.cards.lore_files import read_lore
 from understudy.story.persona import persona_at
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 def test_a_reply_with_its_evidence_and_candidates(document: Document, story: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
+from cliruns import Run
+from understudy.agents.conversation import Conversation
 from understudy.cli.chat import ChatPrompt, print_why
-from understudy.cli.conversation import Conversation
 from understudy.cli.show import Screen
 from understudy.errors import BackendError
 from understudy.formats import read
@@ -18,7 +17,6 @@ from understudy.formats.documents import reply_document
 from understudy.story.dialogue import Candidate, Reply, Usage
 from writers import PIECES, Writer
 
-Run = Callable[..., Result]
 TEXT = "".join(PIECES)
 
 

@@ -2,22 +2,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import Result
 
+from cliruns import Run, Start
 from understudy.language.backends import Completion
 from understudy.language.backends.settings import LLMSettings
 from understudy.story.dialogue import ChatMessage
-
-Run = Callable[..., Result]
-Start = Callable[..., "subprocess.Popen[str]"]
 
 TESTS = """
 [[test]]

@@ -5,17 +5,12 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from understudy.cli.demo import ROUTE, WRITING, Route, Tour
 from understudy.story.persona import persona_at
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 JAPANESE = Route(
     story="demo-ja",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from sys import modules
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from found import found_fact, found_tie
 from llmserver import running
 from understudy.formats import read
@@ -19,9 +18,6 @@ from understudy.people import draft as drafting
 from understudy.progress import Progress
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Moment, Relation
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 def finder(story: Story, progress: Progress) -> Iterator[Fact | Relation]:

@@ -4,22 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run, Start
 from understudy.formats import read
 from understudy.formats.cards.document import card_of
 from understudy.formats.cards.file import charx_of, picture_of, read_charx
 from understudy.formats.cards.png import portrait
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
-Start = Callable[..., "Popen[str]"]
 
 
 def test_json_lines_on_stdout(run: Run, story: Path) -> None:

@@ -2,16 +2,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import Result
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 LINES = "Good morning.\nMara is at the lighthouse.\nKeep the brass key.\n"
 

@@ -6,19 +6,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
 
 import understudy as package
+from cliruns import Run
 from understudy.cli import understudy
 from understudy.cli.draft import FIND
 from understudy.cli.show import CONTROL
-
-Run = Callable[..., Result]
 
 FILES = re.compile(
     r"^serve|^models \w|^memory (?:edit|forget|undo)|"
@@ -28,8 +26,15 @@ FILES = re.compile(
 LONG = re.compile(r"^bench talk demo --agent|^bench guard demo$|^voices demo$")  # the same is tried on less elsewhere
 
 
+def subcommand(group: click.Command, name: str) -> click.Command:
+    """Of a group that takes a story too, the command that does."""
+    assert isinstance(group, click.Group)
+    return group.get_command(click.Context(group), name) or group.commands[FIND]
+
+
 def commands(group: click.Group = understudy, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(click.Context(group)):
+        command = subcommand(group, name)
         yield (*path, name)
         if isinstance(command, click.Group):
             yield from commands(command, (*path, name))
@@ -39,8 +44,7 @@ def examples(path: tuple[str, ...]) -> list[str]:
     """The example commands on a help page."""
     command: click.Command = understudy
     for name in path:
-        assert isinstance(command, click.Group)
-        command = command.commands[name]
+        command = subcommand(command, name)
     return re.findall(r"^\s+understudy (.*)$", command.help or "", re.MULTILINE)
 
 
@@ -60,7 +64,8 @@ def test_the_options_of_every_example_are_there() -> None:
         command: click.Command = understudy
         words = shlex.split(re.split(r" \| |\\$", example)[0], comments=True)
         while words and isinstance(command, click.Group):
-            command = command.commands[words.pop(0) if words[0] in command.commands else FIND]
+            is_group = command.get_command(click.Context(command), words[0]) is not None
+            command = subcommand(command, words.pop(0) if is_group else FIND)
         try:
             command.make_parser(click.Context(command)).parse_args(words)
         except click.UsageError as error:
@@ -86,6 +91,22 @@ def test_the_order_is_that_of_a_first_visit(run: Run) -> None:
     page = run("--help").stdout
     positions = [page.index(f"\n  {name} ") for name in ("demo", "read", "cast", "scenes", "persona", "chat", "export")]
     assert positions == sorted(positions)
+
+
+def test_commands_and_flags_stay_what_they_are() -> None:
+    """What somebody has in a script: a flag that goes, or is renamed, breaks it."""
+    lines = []
+    for path in commands():
+        command = understudy
+        for name in path:
+            command = subcommand(command, name)  # type: ignore[assignment]
+        flags = [
+            str(each.metavar) if isinstance(each, click.Argument) else "/".join((*each.opts, *each.secondary_opts))
+            for each in command.params
+        ]
+        lines.append(" ".join((*path, *sorted(flags))))
+    golden = Path(__file__).with_name("commands.txt")
+    assert sorted(lines) == golden.read_text(encoding="utf-8").splitlines()
 
 
 def test_version(run: Run) -> None:

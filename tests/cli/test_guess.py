@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from talkers import PEOPLE, scenes, script_of, shows_folder
 from understudy.story.types import Scene
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 def said(story_scenes: list[Scene]) -> list[list[tuple[str, str]]]:

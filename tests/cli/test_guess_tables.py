@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from guesses import annotation, scene
+from guesses import annotation, guessed_scene
 from understudy.cli.guess import print_guess
 from understudy.guessing.analysis import analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings, history_gain, retrieval_rows
@@ -18,8 +18,8 @@ def document() -> dict[str, Any]:
     guessed, labels = [], []
     for number in range(12):
         names = ["Ross", "Joey", "Monica"][: 2 + number % 2]
-        guessed += scene("joint", "The_Big_Bang_Theory", number, names, names)
-        guessed += scene("joint without history", "The_Big_Bang_Theory", number, names, [names[1], *names[1:]])
+        guessed += guessed_scene("joint", "The_Big_Bang_Theory", number, names, names)
+        guessed += guessed_scene("joint without history", "The_Big_Bang_Theory", number, names, [names[1], *names[1:]])
         labels += [annotation(number, 0, ["memory"], "direct"), annotation(number, 1, ["fact (status)"], "none")]
     results = analyse(guessed, groupings=annotation_groupings(guessed, labels))
     results["rows"] = add_paper(results["rows"], {"The_Big_Bang_Theory": "dev"})
@@ -61,8 +61,10 @@ def test_tables_keep_to_the_width_whatever_they_hold(
     names = [f"Somebody the {number}th" for number in range(40)]
     permuted = [*names[1:], names[0]]
     long = "a model by a name that goes on and on and on"
-    guessed = [item for number in range(3) for item in scene(long, "A_Show_With_A_Name", number, names, permuted)]
-    guessed += [item for number in range(3) for item in scene("b", "A_Show_With_A_Name", number, names, names)]
+    guessed = [
+        item for number in range(3) for item in guessed_scene(long, "A_Show_With_A_Name", number, names, permuted)
+    ]
+    guessed += [item for number in range(3) for item in guessed_scene("b", "A_Show_With_A_Name", number, names, names)]
     output = shown(analyse(guessed), monkeypatch, capsys, width)
     assert max(map(len, output.splitlines())) <= width
     assert "0.000..0.000" in output and "1.000..1.000" in output

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
 import hpdsessions
+from cliruns import Document, Run
 from understudy.papers.hpd import bench as hpd_bench
 from understudy.papers.hpd.features import SHARED_WORDS
 from understudy.papers.hpd.own_text import OWN_TEXT
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture

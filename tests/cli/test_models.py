@@ -1,22 +1,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from understudy.language.backends import catalog
 from understudy.language.backends.catalog import HUB_NAME, SUGGESTED, models_folder
 
 module = import_module("understudy.cli.models")  # the package has a command of that name
 llm_rows = module._llm_rows
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)

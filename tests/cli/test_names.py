@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from masks import TRUE, masks
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 LATER = ("Zephyr", "Marsh", TRUE)
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from prosetext import stand_in_attribution
 from understudy.formats import read
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 NOVEL = """CHAPTER I
 

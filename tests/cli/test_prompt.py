@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 AGENT = """
 from understudy.agents.writer import WriterAgent

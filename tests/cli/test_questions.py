@@ -3,19 +3,12 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run, Start
 from understudy.formats import examples
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
-Start = Callable[..., "Popen[str]"]
 
 PROPOSING = """
 import time

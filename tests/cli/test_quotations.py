@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from llmserver import running
 from prosetext import stand_in_attribution
-from understudy.cli.quotations import Deciding
-from understudy.cli.show import screen
+from understudy.cli.quotations import decide_speakers
 from understudy.formats import read
 from understudy.formats.prose.corrections import read_corrections
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 NOVEL = """CHAPTER I
 
@@ -134,13 +128,9 @@ def test_one_after_the_other_on_a_terminal(run: Run, novel: Path, monkeypatch: p
     corrections = read_corrections(novel.with_suffix(".quotations.toml"))
     answers = iter(["n", "Odile", "u", "z", "n", "", "n", "Bastien", "x"])
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
-    deciding = Deciding(screen(), corrections)
-    deciding.run()
-    assert [entry.decision.speaker or entry.decision.not_speech for entry in deciding.corrections.entries] == [
-        "Bastien",
-        True,
-    ]
-    assert read_corrections(corrections.path) == deciding.corrections
+    decide_speakers(corrections)
+    decisions = [entry.decision for entry in read_corrections(corrections.path).entries]
+    assert [decision.speaker or decision.not_speech for decision in decisions] == ["Bastien", True]
 
 
 def test_somebody_of_the_cast_is_not_called_new(run: Run, novel: Path) -> None:

@@ -5,20 +5,14 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run, Start
 from understudy.language.encoding import SentenceEncoder
 from understudy.people import draft
 from understudy.story.storyfile import Story
 from uploading import NOVEL
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
-Start = Callable[..., "Popen[str]"]
 
 COUNTS = ("lines", "descriptions", "headings", "unread")
 

@@ -2,21 +2,17 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from understudy.formats import read
 from understudy.metrics import Samples
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 from understudy.metrics.scoring import lines as score_lines
 from understudy.registry import Need
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 LINES = ["The brass key was on its hook.", "", "Quantum flux.", "I keep the keys of the harbour.", "Get out."]
 

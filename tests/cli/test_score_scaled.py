@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
@@ -13,16 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import Result
 from pyarrow import parquet
 
+from cliruns import Document, Run, Start
 from raycluster import two_nodes
 from understudy.metrics.registry import DEFAULT_METRICS
 from understudy.metrics.scoring import inputs
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
-Start = Callable[..., "Popen[str]"]
 Rows = list[dict[str, Any]]
 
 WORDS = "the brass key was on its hook at noon Tobias I keep keys of harbour get out a thief by his shoes".split()

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from understudy.formats import read
 from understudy.metrics import Samples, persona_accuracy, personality_classification_accuracy
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 LINES = ["I keep the arrivals page.", "", "The tide is out.", "Who wrote it?", "Strike the bell twice.", "   ", "Zero."]
 PERSONALITY, PERSONA = "personality_classification_accuracy", "persona_accuracy"

@@ -1,17 +1,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from models import tiny_data, tiny_model
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture

@@ -14,14 +14,11 @@ from typing import Any
 
 import httpx
 import pytest
-from click.testing import Result
 
 from brasskey import brass_key
+from cliruns import Run, Start
 from understudy.cli.options import DEFAULT_AGENT
 from understudy.cli.serve import _load_agents
-
-Run = Callable[..., Result]
-Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture(autouse=True)

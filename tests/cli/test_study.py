@@ -13,8 +13,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
+from cliruns import Run
 from studyserver import StudyServer, study_server, write_chat, write_likely
 from understudy.cli import understudy
 from understudy.cli.study import announcement
@@ -144,9 +145,6 @@ def test_a_wrong_kind_path_and_key_are_named(path: Path, tmp_path: Path) -> None
     assert "study serve" in run("status", tmp_path / "zita.toml", fails=True)
     path.write_text(path.read_text() + 'lin = "x"\n')
     assert "'lin'" in run("simulate", path, fails=True)
-
-
-Run = Callable[..., Result]
 
 
 @pytest.fixture

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
 from chats import chat, volunteers
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
+from cliruns import Document, Run
 
 
 def test_scores_of_others_are_imported_once_and_correlated(run: Run, document: Document, tmp_path: Path) -> None:

@@ -1,21 +1,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import click
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from models import tiny_data
-from understudy.cli.train import train
+from understudy.cli import load_command
 from understudy.training import TRAINERS
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 SMALL = ("--epochs", "1", "--width", "16", "--device", "cpu", "--held-back", "0.1")
 
 
@@ -61,7 +58,8 @@ def test_commands_that_make_no_sense(run: Run, data: Path, arguments: tuple[str,
 
 
 def test_every_trainer_has_a_command() -> None:
-
+    train = load_command("train")
+    assert isinstance(train, click.Group)
     commands = train.commands.keys()
     kinds = {"naming-guesser", "causal-dialogues"}  # of guesser and of causal
     assert commands == TRAINERS.keys() - kinds

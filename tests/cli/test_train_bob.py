@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from models import tiny_base, tiny_data
 from understudy.language.libraries import import_library
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from dialogues import dialogue_base, trades
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
-
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")

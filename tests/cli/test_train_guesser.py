@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
+from cliruns import Document, Run
 from languagemodels import words_of
 from speakers import tiny_reader
 from talkers import COMMON, PEOPLE, WORDS, shows_folder
@@ -20,8 +19,6 @@ from understudy.language.model_folder import CARD
 
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 LEAST = 2 / 3  # twice what chance finds among three
 
 

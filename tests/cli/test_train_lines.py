@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import Result
 
-from languagemodels import tiny_model, words_of
+from cliruns import Document, Run
+from languagemodels import tiny_language_model, words_of
 from understudy.formats import read
 from understudy.language.backends.transformer import open_transformer
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
-Run = Callable[..., Result]
-Document = Callable[..., Any]
 KINDS = ("causal", "masked")
 
 
@@ -27,7 +23,7 @@ KINDS = ("causal", "masked")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     words = words_of(line.text for scene in read("demo").scenes() for line in scene.lines)
     folder = tmp_path_factory.mktemp("bases")
-    return {kind: tiny_model(folder / kind, kind, words) for kind in KINDS}
+    return {kind: tiny_language_model(folder / kind, kind, words) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)

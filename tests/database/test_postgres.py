@@ -85,10 +85,10 @@ def test_a_server_that_does_not_come_back_is_named(store: UtteranceStore, elsewh
 
 
 def test_what_was_asked_wrongly_is_no_lost_connection(store: UtteranceStore) -> None:
-    before = store.database._reader  # type: ignore[attr-defined]
+    before = store.database._reader
     with pytest.raises(Exception, match="nothing_of_the_kind"):
         store.database.rows("SELECT * FROM nothing_of_the_kind")
-    assert store.database._reader is before  # type: ignore[attr-defined]
+    assert store.database._reader is before
 
 
 def test_one_who_changes_and_does_not_finish_holds_up_no_reader_and_no_opening(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from guesses import annotation, scene
+from guesses import annotation, guessed_scene
 from understudy.bench.items import groups_of
 from understudy.guessing.analysis import GuessedSpeaker, analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings
@@ -17,10 +17,10 @@ Row = dict[str, Any]
 def guesses(model: str = "joint") -> list[GuessedSpeaker]:
     """Friends: 1 of 2, 3 of 3, 1 of 2 right; Frasier: 2 of 2."""
     return [
-        *scene(model, "FRIENDS", 1, ["Ross", "Joey"], ["Ross", "Ross"]),
-        *scene(model, "FRIENDS", 2, ["Ross", "Joey", "Monica"], ["Ross", "Joey", "Monica"]),
-        *scene(model, "FRIENDS", 3, ["Joey", "Monica"], ["Joey", "Joey"]),
-        *scene(model, "Frasier", 1, ["Niles", "Daphne"], ["Niles", "Daphne"]),
+        *guessed_scene(model, "FRIENDS", 1, ["Ross", "Joey"], ["Ross", "Ross"]),
+        *guessed_scene(model, "FRIENDS", 2, ["Ross", "Joey", "Monica"], ["Ross", "Joey", "Monica"]),
+        *guessed_scene(model, "FRIENDS", 3, ["Joey", "Monica"], ["Joey", "Joey"]),
+        *guessed_scene(model, "Frasier", 1, ["Niles", "Daphne"], ["Niles", "Daphne"]),
     ]
 
 
@@ -99,10 +99,12 @@ def test_intervals_draw_scenes_not_speakers() -> None:
     together = [
         item
         for number in range(20)
-        for item in scene("m", "S", number, ["A", "B", "C", "D"], list("ABCD") if number % 2 else list("BCDA"))
+        for item in guessed_scene("m", "S", number, ["A", "B", "C", "D"], list("ABCD") if number % 2 else list("BCDA"))
     ]
     alone = [
-        item for number in range(20) for item in scene("m", "S", number, ["A", "B"], list("AB" if number % 2 else "BA"))
+        item
+        for number in range(20)
+        for item in guessed_scene("m", "S", number, ["A", "B"], list("AB" if number % 2 else "BA"))
     ]
     wide, same = ({row["metric"]: row for row in analyse(of)["rows"]}["accuracy"] for of in (together, alone))
     assert wide["value"] == same["value"] == 0.5
@@ -122,11 +124,13 @@ def test_one_scene_has_no_interval_and_the_seed_settles_the_others() -> None:
 
 
 def test_models_are_compared_on_what_both_were_asked() -> None:
-    better = [item for number in range(30) for item in scene("a", "S", number, ["A", "B"], ["A", "B"])]
+    better = [item for number in range(30) for item in guessed_scene("a", "S", number, ["A", "B"], ["A", "B"])]
     worse = [
-        item for number in range(30) for item in scene("b", "S", number, ["A", "B"], ["A", "A" if number % 3 else "B"])
+        item
+        for number in range(30)
+        for item in guessed_scene("b", "S", number, ["A", "B"], ["A", "A" if number % 3 else "B"])
     ]
-    alike = [item for number in range(10) for item in scene("c", "S", number, ["A", "B"], ["A", "B"])]
+    alike = [item for number in range(10) for item in guessed_scene("c", "S", number, ["A", "B"], ["A", "B"])]
     results = {tuple(row["agents"]): row for row in analyse([*better, *worse, *alike])["comparisons"]}
     assert set(results) == {("a", "b"), ("a", "c"), ("b", "c")}
     assert results["a", "b"]["difference"] == pytest.approx(20 / 60)
@@ -160,18 +164,18 @@ def test_a_model_may_be_judged_on_some_shows_alone() -> None:
 
 def test_speakers_of_a_scene_are_of_one_group_and_have_names_of_their_own() -> None:
     story_scenes = [
-        *scene("a", "Mr._Show", 12, ["Ann", "Ben"], ["Ann", "Ann"]),
-        *scene("a", "Mr._Show", 13, ["Ann", "Ben"], ["Ann", "Ben"]),
+        *guessed_scene("a", "Mr._Show", 12, ["Ann", "Ben"], ["Ann", "Ann"]),
+        *guessed_scene("a", "Mr._Show", 13, ["Ann", "Ben"], ["Ann", "Ben"]),
     ]
     keys = [item.key for item in story_scenes]
     assert len(set(keys)) == 4
     first, second, third, fourth = groups_of(keys)
     assert first == second != third == fourth
-    another = [*scene("b", "Mr._Show", 12, "AB", "AB"), *scene("b", "Mr._Show", 13, "AB", "AB")]
+    another = [*guessed_scene("b", "Mr._Show", 12, "AB", "AB"), *guessed_scene("b", "Mr._Show", 13, "AB", "AB")]
     assert [item.key for item in another] == keys
 
 
 def test_right_is_whom_it_was() -> None:
-    story_scenes = scene("a", "S", 1, ["Ann", "Ben", "Cleo"], ["Ann", "Ann", "Cleo"])
+    story_scenes = guessed_scene("a", "S", 1, ["Ann", "Ben", "Cleo"], ["Ann", "Ann", "Cleo"])
     assert [item.right for item in story_scenes] == [True, False, True]
     assert {item.speakers for item in story_scenes} == {3}

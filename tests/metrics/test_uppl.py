@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.language.lexical import Corpus
 from understudy.metrics import Samples, uppl
@@ -72,7 +72,7 @@ NEAR_INES = Situation(Persona("Ines"))
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
-    return {kind: tiny_model(folder / kind, kind, words_of(LINES)) for kind in (CAUSAL, MASKED)}
+    return {kind: tiny_language_model(folder / kind, kind, words_of(LINES)) for kind in (CAUSAL, MASKED)}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoted_prose import called, names_of, prose_of
+from quoted_prose import called, names_of, quoted_prose
 from understudy.novels.cast import NARRATOR, find_cast
 from understudy.novels.prose import Chapter, Paratext, Prose, Span
 
@@ -25,28 +25,28 @@ Ines laughed. "In March, perhaps." But Tomas said nothing. Tomas had been in Mar
 
 
 def test_first_name_full_name_and_title_are_one_person() -> None:
-    ines = called(find_cast(prose_of(HARBOUR)), "Ines")
+    ines = called(find_cast(quoted_prose(HARBOUR)), "Ines")
     assert names_of(ines) == {"Ines Varga", "Ines", "Miss Varga"}
     assert ines.gender == "f"
 
 
 def test_a_husband_and_a_wife_are_two() -> None:
-    cast = find_cast(prose_of(HARBOUR))
+    cast = find_cast(quoted_prose(HARBOUR))
     assert names_of(called(cast, "Mr. Benedek")) == {"Mr. Benedek", "Benedek"}
     assert names_of(called(cast, "Mrs. Benedek")) == {"Mrs. Benedek"}
 
 
 def test_towns_and_months_are_nobody() -> None:
-    names = {name for character in find_cast(prose_of(HARBOUR)) for name in names_of(character)}
+    names = {name for character in find_cast(quoted_prose(HARBOUR)) for name in names_of(character)}
     assert "Tomas" in names
     assert names.isdisjoint({"Marlow", "March", "In", "But", "You", "Then"})
 
 
 def test_the_name_is_the_fullest_that_is_used_often() -> None:
     text = 'Ines Varga smiled. "Well," said Ines Varga. Then Ines Varga left. ' + "Ines nodded at him. " * 10
-    assert called(find_cast(prose_of(text)), "Ines").name == "Ines Varga"
+    assert called(find_cast(quoted_prose(text)), "Ines").name == "Ines Varga"
     rarely = 'Ines Varga smiled. "Well," said Ines. ' + "Ines nodded at him. " * 60
-    assert called(find_cast(prose_of(rarely)), "Ines").name == "Ines"
+    assert called(find_cast(quoted_prose(rarely)), "Ines").name == "Ines"
 
 
 def test_headings_name_nobody() -> None:
@@ -58,7 +58,7 @@ def test_headings_name_nobody() -> None:
 def test_what_stands_around_a_book_names_nobody() -> None:
     licence = "Ask for Ottilie Kern. Then Ottilie Kern said so. "
     text = licence + '"Well," said Ada. Ada smiled at her.'
-    whole = prose_of(text)
+    whole = quoted_prose(text)
     assert any("Ottilie Kern" in names_of(character) for character in find_cast(whole))
     framed = replace(whole, paratexts=(Paratext(Span(0, len(licence)), "a frame"),))
     assert [character.name for character in find_cast(framed)] == ["Ada"]
@@ -66,28 +66,28 @@ def test_what_stands_around_a_book_names_nobody() -> None:
 
 def test_who_only_has_an_epithet_and_speaks_is_somebody() -> None:
     text = '"Tickets," said the porter.\n\nNobody had one.\n\n"Tickets," the porter said again. "All," said the wind.'
-    (porter,) = find_cast(prose_of(text))
+    (porter,) = find_cast(quoted_prose(text))
     assert (porter.name, porter.gender) == ("the porter", "m")
 
 
 def test_the_girl_is_whoever_has_been_named_and_somebody_where_nobody_has() -> None:
     speech = '"Come," said the girl.\\n\\n"Now," the girl said.\\n\\n'.replace("\\n", "\n")
-    assert [who.name for who in find_cast(prose_of(speech))] == ["the girl"]
+    assert [who.name for who in find_cast(quoted_prose(speech))] == ["the girl"]
     named = "Nora Quist smiled at him, and she rose. Nora Quist nodded.\n\n"
-    assert [who.name for who in find_cast(prose_of(named + speech))] == ["Nora Quist"]
+    assert [who.name for who in find_cast(quoted_prose(named + speech))] == ["Nora Quist"]
     man = "Mr. Quist smiled, and he rose. Mr. Quist nodded.\n\n"
-    assert {who.name for who in find_cast(prose_of(man + speech))} == {"Mr. Quist", "the girl"}
+    assert {who.name for who in find_cast(quoted_prose(man + speech))} == {"Mr. Quist", "the girl"}
 
 
 def test_a_family_calls_its_members_without_an_article() -> None:
     text = '"Bed," said mother. "Now," said mother. "At once," said mother. "A letter came for mother," said father.'
-    (mother,) = find_cast(prose_of(text))
+    (mother,) = find_cast(quoted_prose(text))
     assert (mother.name, mother.gender) == ("mother", "f")
 
 
 def test_the_only_colonel_is_the_colonel() -> None:
     text = 'Colonel Ashby sat down. "No," said Colonel Ashby.\n\n"Never," said the colonel. "Never," the colonel said.'
-    (ashby,) = find_cast(prose_of(text))
+    (ashby,) = find_cast(quoted_prose(text))
     assert names_of(ashby) == {"Colonel Ashby", "the colonel"}
 
 
@@ -98,26 +98,26 @@ FIRST_PERSON = (
 
 def test_the_narrator_is_whom_others_call_by_name() -> None:
     spoken = '"Come in, Felix," said Ada. "Felix, sit down," said Ada. "You are late, Felix!" said Ada.'
-    cast = find_cast(prose_of(FIRST_PERSON.format(called=spoken)))
+    cast = find_cast(quoted_prose(FIRST_PERSON.format(called=spoken)))
     assert [character.name for character in cast if character.is_narrator] == ["Felix"]
     assert not called(cast, "Ada").is_narrator
 
 
 def test_a_narrator_whom_nobody_calls_is_the_narrator() -> None:
-    cast = find_cast(prose_of(FIRST_PERSON.format(called='"Come in," said Ada.')))
+    cast = find_cast(quoted_prose(FIRST_PERSON.format(called='"Come in," said Ada.')))
     assert [character.name for character in cast if character.is_narrator] == [NARRATOR]
 
 
 def test_a_book_in_the_third_person_has_no_narrator() -> None:
-    assert not any(character.is_narrator for character in find_cast(prose_of(HARBOUR)))
+    assert not any(character.is_narrator for character in find_cast(quoted_prose(HARBOUR)))
 
 
 def test_french_and_german_names_are_those_who_speak() -> None:
     french = '"Non," dit Mathilde. "Si," répondit M. Arnoux. Elle regarda la mer. "Non," dit Mathilde, et elle se leva.'
-    names = {name for character in find_cast(prose_of(french, "fr")) for name in names_of(character)}
+    names = {name for character in find_cast(quoted_prose(french, "fr")) for name in names_of(character)}
     assert names == {"Mathilde", "M. Arnoux"}
     german = 'Der Hund schlief. "Nein," sagte Lotte. Sie sah das Haus. "Doch," sagte Herr Kern. "Nein," rief Lotte.'
-    names = {name for character in find_cast(prose_of(german, "de")) for name in names_of(character)}
+    names = {name for character in find_cast(quoted_prose(german, "de")) for name in names_of(character)}
     assert names == {"Lotte", "Herr Kern"}
 
 
@@ -130,7 +130,7 @@ PIECES = st.sampled_from([*(f"{word} " for word in WORDS.split()), "'s ", "\n", 
     language=st.sampled_from(["en", "fr", "de", "ja", "zh"]),
 )
 def test_any_text_has_a_cast_whose_names_it_has(text: str, language: str) -> None:
-    cast = find_cast(prose_of(text, language))
+    cast = find_cast(quoted_prose(text, language))
     plain = " ".join(text.split()).lower()
     names = [name for character in cast for name in (character.name, *character.aliases)]
     assert len(names) == len(set(names))
@@ -154,16 +154,16 @@ def test_any_text_has_a_cast_whose_names_it_has(text: str, language: str) -> Non
     ],
 )
 def test_gender(text: str, name: str, gender: str) -> None:
-    assert called(find_cast(prose_of(text)), name).gender == gender
+    assert called(find_cast(quoted_prose(text)), name).gender == gender
 
 
 def test_what_follows_a_name_is_weighed_by_how_rare_it_is() -> None:
     heroine = "Ilka took her hat, and she left. " * 60
     text = heroine + "Marek saw her there. " * 5 + "Marek saw him there. " * 5
-    assert called(find_cast(prose_of(text)), "Marek").gender == "m"
+    assert called(find_cast(quoted_prose(text)), "Marek").gender == "m"
 
 
 def test_a_rare_pronoun_does_not_outweigh_four_times_as_many() -> None:
     men = "Ilya took his hat, and he left. " * 60
     text = men + "Marek saw him there. " * 16 + "Marek saw her there. " * 4
-    assert called(find_cast(prose_of(text)), "Marek").gender != "f"
+    assert called(find_cast(quoted_prose(text)), "Marek").gender != "f"

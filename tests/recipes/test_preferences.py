@@ -13,7 +13,7 @@ from recipes.writer.seeds import read_seeds
 from recipes.writer.settings import WriterSettings
 from speakers import tiny_reader
 from understudy.language.backends.transformer import open_transformer
-from understudy.training.run import Run, TrainingTask
+from understudy.training.run import TrainingRun, TrainingTask
 
 SMALL = WriterSettings(rank=32, preference_epochs=8, preference_rate=3e-3, pairs=2, longest=400)
 PAIRS = [
@@ -37,7 +37,7 @@ def test_what_was_chosen_becomes_likelier_than_what_was_rejected(tmp_path: Path)
     adapters = WriterAdapters(model.network, SMALL.rank, SMALL.scale, 0)
     steps = list[int]()
     task = TrainingTask(tmp_path, tmp_path / "writer", SMALL, device="cpu")
-    run = Run(task, lambda done, _total, _loss: steps.append(done))
+    run = TrainingRun(task, lambda done, _total, _loss: steps.append(done))
     run.begin({})
     learnt = learn_preferences(model, adapters, adapters.start, PAIRS, run)
     assert len(steps) == SMALL.preference_epochs, "two pairs that are short enough make one step an epoch"

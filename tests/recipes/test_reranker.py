@@ -13,7 +13,7 @@ import pytest
 
 import novelset
 from dialogues import trades
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from recipes.reranker.questions import NAMES, NextReply
 from recipes.reranker.train import RerankerSettings
 from recipes.reranker.train import train as train_reranker
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [path.read_text(encoding="utf-8") for path in (*data.glob("*.txt"), *novels.glob("*/novel_text.txt"))]
     labels = " ".join(f"{name}: " for name in (*NAMES, "Ines", "Tomas"))
     words = words_of(text.replace('"', "") for text in (*texts, labels))
-    tiny_model(folder / "base", "causal", words, 64, spread=0.2)
+    tiny_language_model(folder / "base", "causal", words, 64, spread=0.2)
     return folder
 
 

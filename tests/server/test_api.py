@@ -140,8 +140,8 @@ def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
     registry, name = context.stories, ModelName("again", "Ines", "2.1")
     story = registry.story("brass-key")
     registry.put("again", story)
-    first = registry.situation(name)
-    assert registry.situation(name) is first  # agents know a persona again by its being the same
+    first = registry.character(name).situation
+    assert registry.character(name).situation is first  # agents know a persona again by its being the same
     registry.put("again", story)
-    assert registry.situation(name) is not first
-    assert asyncio.run(registry.character_async(name)).situation is registry.situation(name)
+    assert registry.character(name).situation is not first
+    assert asyncio.run(registry.character_async(name)).situation is registry.character(name).situation

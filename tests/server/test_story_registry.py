@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from masks import CAST, FALSE, TRUE, masks
+from masks import FALSE, MASKED_CAST, TRUE, masks
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics
@@ -83,7 +83,7 @@ def test_who_is_in_on_it_is_shown_without_the_true_name(story: Story) -> None:
     assert {tie.to for tie in shown.persona.relations} == {FALSE}
     assert not any(TRUE in sentence or "goes by" in sentence for sentence in shown.faced.profile)
     assert {line.speaker for scene in shown.persona.past.scenes() for line in scene.lines} >= {FALSE, "Bea Moor"}
-    assert CAST.count("confidant") == 1
+    assert MASKED_CAST.count("confidant") == 1
 
 
 def test_the_character_speaks_in_a_history_under_the_name_it_is_shown_by(story: Story) -> None:

@@ -20,9 +20,8 @@ from understudy.language.model_folder import read_model
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
-from understudy.training.bag_rankers import BagSettings
+from understudy.training.bag_rankers import BagSettings, Vocabulary
 from understudy.training.run import Checkpoint, TrainingTask, checkpoint_folder
-from understudy.training.word_vectors import Vocabulary
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 

@@ -129,7 +129,11 @@ def test_pairs_are_read_where_they_are(tmp_path: Path) -> None:
     path = tmp_path / PAIRS
     path.write_text(json.dumps([["i sail.", "i sail a lot ."]]), encoding="utf-8")
     assert read_pairs(tmp_path) == [("i sail.", "i sail a lot .")]
-    for wrong, word in (("{", "is not JSON"), ("{}", "not a list of pairs"), ('[["a", 1]]', "no pair of texts")):
+    for wrong, word in (
+        ("{", "list of pairs in JSON"),
+        ("{}", "not a list of pairs"),
+        ('[["a", 1]]', "no pair of texts"),
+    ):
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(InputError, match=word):
             read_pairs(tmp_path)

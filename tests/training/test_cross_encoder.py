@@ -152,7 +152,8 @@ def test_stopped_in_any_part_it_goes_on_to_the_same_bytes(
 
 
 def test_a_pair_is_read_by_itself(base: Path) -> None:
-    from understudy.training.pair_scoring import head_start, paired, scores
+    from understudy.training.bert import paired
+    from understudy.training.cross_encoder import head_start, scores
 
     read = load_base(base)
     head = head_start(read.shape, 0) | {"head.2.weight": np.ones((1, 32), np.float32)}
@@ -172,8 +173,9 @@ def test_a_pair_is_read_by_itself(base: Path) -> None:
 
 @pytest.mark.parametrize(("bits", "near"), [(32, 1e-4), (8, 0.25)])
 def test_the_graph_gives_the_scores_of_torch(base: Path, encoder: Path, tmp_path: Path, bits: int, near: float) -> None:
+    from understudy.training.bert import paired
+    from understudy.training.cross_encoder import head_start, scores
     from understudy.training.export import peaks_of, write_cross_encoder
-    from understudy.training.pair_scoring import head_start, paired, scores
 
     read = load_base(base)
     head = head_start(read.shape, 0) | {"head.2.weight": np.ones((1, 32), np.float32)}

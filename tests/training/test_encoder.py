@@ -152,7 +152,7 @@ def test_a_vector_does_not_depend_on_its_batch(trained: tuple[Path, Losses]) -> 
 
 
 def test_in_full_the_graph_is_torch(trained: tuple[Path, Losses]) -> None:
-    from understudy.training.onnxgraph import encoder_graph
+    from understudy.training.export import encoder_graph
 
     onnxruntime = import_library("onnxruntime")
     read = load_base(trained[0])

@@ -14,7 +14,7 @@ from understudy.errors import InputError
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.training.cross_encoder import CrossEncoderSettings
-from understudy.training.hpd_dialogues import (
+from understudy.training.dialogues import (
     ALL_PARTS,
     held_back_sessions,
     hpd_dialogues,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.language.backends.transformer import CAUSAL, MASKED, open_transformer
@@ -57,7 +57,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("bases")
-    return {kind: tiny_model(folder / kind, kind, words_of((*INES, *TOBIAS, "lighthouse"))) for kind in KINDS}
+    return {kind: tiny_language_model(folder / kind, kind, words_of((*INES, *TOBIAS, "lighthouse"))) for kind in KINDS}
 
 
 @pytest.fixture(scope="module")

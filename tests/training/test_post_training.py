@@ -11,10 +11,10 @@ import pytest
 from models import tiny_base, tiny_data
 from understudy.errors import InputError
 from understudy.language.encoding.encoder import load_tokenizer
+from understudy.training.bert import paired
 from understudy.training.corpus import Sequences, Shown, TokenizedDialogues
 from understudy.training.dialogues import dialogues_of, held_back
 from understudy.training.loop import fit, no_progress
-from understudy.training.pair_scoring import paired
 from understudy.training.post_training import (
     KINDS,
     PostTrainingSettings,
@@ -26,7 +26,7 @@ from understudy.training.post_training import (
     second_text,
 )
 from understudy.training.pretrained import WORDS, Base, load_base
-from understudy.training.run import Checkpoint, Run, TrainingTask
+from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 
@@ -105,7 +105,7 @@ def test_what_follows_what_is_learnt(corpus: TokenizedDialogues, base: Base, tmp
 
 def test_post_training_leaves_a_base_of_the_same_shape(corpus: TokenizedDialogues, base: Base, tmp_path: Path) -> None:
     settings = PostTrainingSettings(epochs=1, batch=64, rate=1e-3)
-    run = Run(TrainingTask(tmp_path, tmp_path / "model", settings, device="cpu"))
+    run = TrainingRun(TrainingTask(tmp_path, tmp_path / "model", settings, device="cpu"))
     run.begin({})
     trained = post_train(base, corpus, settings, run)
     assert trained.tensors.keys() == base.tensors.keys()

@@ -11,17 +11,16 @@ import pytest
 
 from models import TRADES, tiny_data
 from understudy.agents import agent_named
-from understudy.agents.lstm_agent import LSTMAgent, rarity_weights
+from understudy.agents.lstm import LSTMAgent, rarity_weights
 from understudy.agents.word_tokens import SPECIAL
 from understudy.errors import InputError, MissingExtra
 from understudy.language.model_folder import read_model
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training import TRAINERS, train
-from understudy.training.chair_examples import ReplyCounts, chairs_of, reply_losses
 from understudy.training.dialogues import CONDITIONS, dialogues_of, questions_of
 from understudy.training.run import TrainingTask, checkpoint_folder
-from understudy.training.seq2seq import Seq2SeqSettings
+from understudy.training.seq2seq import ReplyCounts, Seq2SeqSettings, chairs_of, reply_losses
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 

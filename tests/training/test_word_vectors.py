@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
-from understudy.training.word_vectors import read_embeddings
+from understudy.training.bag_rankers import read_embeddings
 
 WORDS = ("the", "key", "boat", "a", "lamp")
 

@@ -38,10 +38,10 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
         RegistryEntry("profile-memory", Imported("understudy.agents.bag_ranker", "ProfileMemory"), FROM_MODEL),
         RegistryEntry("kv-memory", Imported("understudy.agents.bag_ranker", "KeyValueMemory"), FROM_MODEL),
         RegistryEntry("causal", Imported("understudy.agents.causal", "CausalAgent"), WRITING_MODEL),
-        RegistryEntry("seq2seq", Imported("understudy.agents.lstm_agent", "Seq2Seq"), WRITING_MODEL),
-        RegistryEntry("generative-memory", Imported("understudy.agents.lstm_agent", "GenerativeMemory"), WRITING_MODEL),
+        RegistryEntry("seq2seq", Imported("understudy.agents.lstm", "Seq2Seq"), WRITING_MODEL),
+        RegistryEntry("generative-memory", Imported("understudy.agents.lstm", "GenerativeMemory"), WRITING_MODEL),
         RegistryEntry("cross-encoder", Imported("understudy.agents.cross_encoder", "CrossEncoder"), FROM_MODEL),
-        RegistryEntry("bob", Imported("understudy.agents.bob.agent", "BobAgent"), WRITING_MODEL),
+        RegistryEntry("bob", Imported("understudy.agents.bob", "BobAgent"), WRITING_MODEL),
         RegistryEntry("reranker", Imported("understudy.agents.reranker", "Reranker"), FROM_MODEL | Need.TORCH),
     )
 }

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from understudy.agents.dialogue_context import KnownPeople
-from understudy.agents.passages import plain_line
 from understudy.agents.pools import KeyedCache
-from understudy.agents.word_tokens import roots
+from understudy.agents.word_tokens import plain_line, roots
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Other, Past
 from understudy.story.types import Exchange, Moment

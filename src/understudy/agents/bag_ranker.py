@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import heard_words, last_heard, said_before
+from understudy.agents.plain_replies import from_profile, plainly
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
-from understudy.agents.profile_replies import from_profile, plainly
 from understudy.language.lexical import Floats
 from understudy.language.model_folder import ModelFolder, read_model
 from understudy.story.dialogue import Evidence, Reply, Situation, Turn

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.agents.dialogue_context import said_before
-from understudy.agents.profile_replies import plainly
+from understudy.agents.plain_replies import plainly
 from understudy.errors import InputError
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_log_probs, write_greedily
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer

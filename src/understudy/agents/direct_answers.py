@@ -22,8 +22,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from understudy.agents.dialogue_context import KnownPeople
-from understudy.agents.prompting import introduced_name, introductions
+from understudy.agents.dialogue_context import KnownPeople, introduced_name, introductions
 from understudy.agents.word_tokens import roots
 from understudy.story.dialogue import Draft, Evidence, Situation
 from understudy.story.persona import Other, Persona, Told
@@ -33,15 +32,9 @@ from understudy.story.wording import tie_sentence
 from understudy.text import find_name, fold, sentences
 
 __all__ = [
-    "KNOWS",
-    "direct_answers",
-    "people_asked_about",
-    "second_person",
-    "spoken_name",
-    "tells_unasked",
-    "told_answers",
+    "KNOWS", "direct_answers", "people_asked_about", "second_person", "spoken_name", "tells_unasked", "told_answers",
     "told_evidence",
-]
+]  # fmt: skip
 
 LIKED, DISLIKED = 3, -1  # levels of affection from which somebody is liked, or is not
 KNOWN, UNKNOWN = 3, 1  # levels of familiarity from which somebody is known, or is not

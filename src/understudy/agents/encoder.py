@@ -31,7 +31,6 @@ from pathlib import Path
 import numpy as np
 
 from understudy.agents.addressing import Addressing
-from understudy.agents.bank import bank_lines, fallbacks, register_of
 from understudy.agents.dialogue_context import (
     content,
     heard_words,
@@ -39,11 +38,19 @@ from understudy.agents.dialogue_context import (
     last_heard,
     said_before,
     shared_content,
+    ties_to_faced,
 )
-from understudy.agents.encoded_memory import EncodedExchanges, EncodedMemories, EncodedMemory
 from understudy.agents.fit import CachedEncoder, Fit, Hubness, SharedWords, build_context, build_fits
-from understudy.agents.pools import Candidates, own_past, said_at, taken_from
-from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.plain_replies import bank_lines, fallbacks, register_of
+from understudy.agents.pools import (
+    Candidates,
+    EncodedExchanges,
+    EncodedMemories,
+    EncodedMemory,
+    own_past,
+    said_at,
+    taken_from,
+)
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.language.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
 from understudy.language.encoding.encoder import read_encoder_card

@@ -38,23 +38,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import last_heard
-from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.dialogue_context import last_heard, ties_to_faced
 from understudy.language.encoding import Context, Encoder, Floats, SentenceEncoder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.wording import tie_sentence
 from understudy.text import fold
 
 __all__ = [
-    "MAX_PROFILE",
-    "CachedEncoder",
-    "Fit",
-    "Hubness",
-    "SharedWords",
-    "build_context",
-    "build_fits",
-    "shorten_profile",
-]
+    "MAX_PROFILE", "CachedEncoder", "Fit", "Hubness", "SharedWords", "build_context", "build_fits", "shorten_profile",
+]  # fmt: skip
 
 MAX_PROFILE = 8  # sentences of the own profile that are encoded together
 MAX_OTHER_PROFILE = 6

@@ -29,22 +29,20 @@ from understudy.agents.dialogue_context import (
     is_first_person,
     last_heard,
     meant_by_last,
-    own_names,
+    own_name_words,
     repeats,
     said_before,
     said_sentences,
     shared_content,
+    ties_to_faced,
 )
 from understudy.agents.direct_answers import KNOWS, direct_answers, tells_unasked
-from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import READ, EncoderAgent, memory_evidence
 from understudy.agents.fit import CachedEncoder
-from understudy.agents.passages import plain_line
-from understudy.agents.pools import said_at, taken_from
-from understudy.agents.profile_replies import ties_to_faced
+from understudy.agents.pools import EncodedMemory, said_at, taken_from
 from understudy.agents.reply_text import is_mid_sentence, rests, split_begun
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.agents.word_tokens import roots
+from understudy.agents.word_tokens import plain_line, roots
 from understudy.language.lexical import TfIdf
 from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
@@ -217,7 +215,7 @@ def _only_repeats(text: str, message: str, language: str) -> bool:
 
 
 def _own_roots(persona: Persona) -> frozenset[str]:
-    return roots(" ".join(own_names(persona)), persona.language)
+    return roots(" ".join(own_name_words(persona)), persona.language)
 
 
 def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
@@ -261,7 +259,7 @@ def _heard(
     named = _pattern(people)
     hearsay = list[RecalledDraft]()
     faced = situation.faced.name if situation.faced else ""
-    own = (*own_names(persona), *persona.attributes.get("nickname", ()))
+    own = (*own_name_words(persona), *persona.attributes.get("nickname", ()))
     for position in best:
         line = lines[position]
         if line.speaker == faced or line.speaker is None:

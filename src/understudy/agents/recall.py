@@ -25,12 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import content, heard_words, last_heard
-from understudy.agents.encoded_memory import EncodedMemory
 from understudy.agents.encoder import HEARD, LONG_PAST, READ, RECENT, WORDS, EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_fits
-from understudy.agents.passages import bearing_part, plain_line, spread_lines, terms, word_overlap
-from understudy.agents.pools import KeyedCache, key_of
-from understudy.agents.prompting import PastExchange, PastLine, Recalled
+from understudy.agents.pools import EncodedMemory, KeyedCache, key_of
+from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
+from understudy.agents.word_tokens import bearing_part, plain_line, spread_lines, terms, word_overlap
 from understudy.language.encoding import BACKGROUND, Floats
 from understudy.language.lexical.logistic import probability
 from understudy.story.dialogue import Situation, Turn
@@ -39,7 +38,7 @@ from understudy.story.types import Exchange, Line, Moment
 from understudy.story.wording import speaker_words, tie_sentence
 from understudy.text import words
 
-__all__ = ["THRESHOLD", "Recall", "RelevanceFeatures", "TermRarity", "bears", "bears_by_words", "relevance"]
+__all__ = ["THRESHOLD", "Recall", "RelevanceFeatures", "TermRarity", "relevance"]
 
 FACTS, OWN, OTHERS, VOICE, TOLD = 4, 3, 4, 8, 6
 OWN_WORDS, HEARD_WORDS, OTHERS_WORDS = 40, 25, 30  # of a line that is shown

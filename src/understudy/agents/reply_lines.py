@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.agents.passages import plain_line
+from understudy.agents.word_tokens import plain_line
 from understudy.errors import InputError, StoryError
 from understudy.story.dialogue import Situation, Turn, situation_at
 from understudy.story.persona import false_names

@@ -9,25 +9,16 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.agents.passages import plain_line
+from understudy.agents.word_tokens import plain_line
 from understudy.story.dialogue import Evidence, Reply, Turn
 from understudy.story.persona import Persona
 from understudy.story.types import Line
 from understudy.text import fold, sentence_ends, sentences
 
 __all__ = [
-    "ReplyCleaner",
-    "StreamCleaner",
-    "continued",
-    "continuing",
-    "is_mid_sentence",
-    "join_names",
-    "joint",
-    "rest_of",
-    "rests",
-    "split_begun",
-    "without_label",
-]
+    "ReplyCleaner", "StreamCleaner", "continued", "continuing", "is_mid_sentence", "join_names", "joint", "rests",
+    "split_begun", "without_label",
+]  # fmt: skip
 
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")

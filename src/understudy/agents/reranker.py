@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import said_before
+from understudy.agents.dialogue_context import said_before, ties_to_faced
 from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
 from understudy.agents.pools import Candidates, own_past
-from understudy.agents.profile_replies import ties_to_faced
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer

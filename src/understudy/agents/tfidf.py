@@ -22,9 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.addressing import Addressing
-from understudy.agents.dialogue_context import content, heard_words, last_heard, light_words, own_names, said_before
+from understudy.agents.dialogue_context import (
+    content,
+    heard_words,
+    last_heard,
+    light_words,
+    own_name_words,
+    said_before,
+    ties_to_faced,
+)
+from understudy.agents.plain_replies import from_profile, plainly
 from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
-from understudy.agents.profile_replies import from_profile, plainly, ties_to_faced
 from understudy.language.lexical import Floats, TfIdf
 from understudy.story.dialogue import Evidence, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
@@ -121,7 +129,7 @@ def _persona_words(situation: Situation) -> dict[str, float]:
         counts = content(words(tie_sentence(tie, persona.language), persona.language), persona.language)
         for word, count in counts.items():
             bag[word] += count * (TIE_TO_FACED if tie in facing else 1)
-    names = own_names(persona)
+    names = own_name_words(persona)
     return {word: float(count) for word, count in bag.items() if word not in names}
 
 

@@ -18,14 +18,13 @@ from functools import cached_property
 from itertools import dropwhile
 from pathlib import Path
 
-from understudy.agents.dialogue_context import last_heard, repeats, said_before, said_sentences
+from understudy.agents.dialogue_context import introduced_name, last_heard, repeats, said_before, said_sentences
 from understudy.agents.direct_answers import tells_unasked, told_evidence
-from understudy.agents.passages import plain_line
-from understudy.agents.profile_replies import plainly
-from understudy.agents.prompting import BUDGET, Prompt, build_prompt, introduced_name
+from understudy.agents.plain_replies import plainly
+from understudy.agents.prompt import BUDGET, Prompt, build_prompt
 from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, is_mid_sentence, join_names, split_begun
-from understudy.agents.word_tokens import roots
+from understudy.agents.word_tokens import plain_line, roots
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards.lorebook import keys_named
 from understudy.language.backends import Backend, Completion

@@ -303,9 +303,7 @@ def _mauve(answered: Answered, encode: Encode | None, seed: int) -> Figure:
     fewest, most = MAUVE_TEXTS
     if len(answered) < fewest:
         return TOO_FEW
-    if len(answered) > most:
-        chosen = np.sort(np.random.default_rng(seed).choice(len(answered), most, replace=False))
-        answered = [answered[index] for index in chosen]
+    answered = sampled(answered, most, seed)
     right = [right_replies(example)[0] for example, _ in answered]
     return mauve([text for _, text in answered], right, encode, seed), len(answered)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -116,14 +116,26 @@ def scores_of(
     data: Path | None = None,
 ) -> list[list[float]]:
     """The agent's score for every candidate of every question."""
-    log, missing = _log(cache, "scores", judged, questions, data), MissingAnswers()
-    for batch in _batches(log, "scores", questions):
+
+    def records(batch: Sequence[Example]) -> list[Record]:
+        return [_score_record(judged.name, *pair) for pair in zip(batch, _scores(judged.agent, batch), strict=True)]
+
+    answers = _answers("scores", judged, questions, progress, cache, data, records)
+    return [answers[example.name]["scores"] for example in questions]
+
+
+def _answers(
+    kind: str, judged: JudgedAgent, questions: Sequence[Example], progress: Progress, cache: Path | None,
+    data: Path | None, records: Callable[[Sequence[Example]], list[Record]],
+) -> Mapping[str, Record]:  # fmt: skip
+    """Answers by question: those that an earlier run has written down, and `records` of the others, batch by batch."""
+    log, missing = _log(cache, kind, judged, questions, data), MissingAnswers()
+    for batch in _batches(log, kind, questions):
         with missing:
-            rows = zip(batch, _scores(judged.agent, batch), strict=True)
-            log.add([_score_record(judged.name, example, row) for example, row in rows])
+            log.add(records(batch))
         progress(judged.name, len(log.records), len(questions))
     missing.check()
-    return [log.records[example.name]["scores"] for example in questions]
+    return log.records
 
 
 def _log(
@@ -147,13 +159,9 @@ def _scores(agent: object, batch: Sequence[Example]) -> Iterator[Sequence[float]
     elif isinstance(agent, Ranker):
         for example in batch:
             yield agent.score(example.situation, example.history, example.candidates)
-    elif isinstance(agent, BatchLanguageModel):
-        questions = [(example.situation, example.history, example.candidates) for example in batch]
-        for of_candidates in agent.log_probs_many(questions):
-            yield [fmean(log_probs) for log_probs in of_candidates]
     elif isinstance(agent, LanguageModel):
-        for example in batch:
-            yield [fmean(agent.log_probs(example.situation, example.history, text)) for text in example.candidates]
+        for of_candidates in _log_probs(agent, batch):
+            yield [fmean(log_probs) for log_probs in of_candidates]
     else:
         missing, replies = MissingAnswers(), list[str]()
         for example in batch:
@@ -231,16 +239,17 @@ def likelihoods_of(
     agent = judged.agent
     if not isinstance(agent, LanguageModel):
         return None
-    log = _log(cache, "likelihood", judged, questions, data)
-    for batch in _batches(log, "likelihood", questions):
+
+    def records(batch: Sequence[Example]) -> list[Record]:
         answers = _log_probs(agent, batch)
         if len(answers) != len(batch):
             raise AgentError(
                 f"'{judged.name}' answered {len(answers)} of {len(batch)} questions: log_probs_many owes all"
             )
-        log.add(_likelihood_record(judged.name, example, values) for example, values in zip(batch, answers))
-        progress(judged.name, len(log.records), len(questions))
-    return [_likelihoods(example, log.records[example.name]) for example in questions]
+        return [_likelihood_record(judged.name, example, values) for example, values in zip(batch, answers)]
+
+    answers = _answers("likelihood", judged, questions, progress, cache, data, records)
+    return [_likelihoods(example, answers[example.name]) for example in questions]
 
 
 def _log_probs(agent: LanguageModel, batch: Sequence[Example]) -> list[list[list[float]]]:
@@ -314,12 +323,11 @@ def replies_of(
     unanswered.check()
     if not log.records and failed:
         raise AgentError(reason)
-    texts = {name: str(record["text"]) for name, record in log.records.items()}
     return [
-        GeneratedReply(example.name, texts.get(example.name))
-        if example.name in texts
-        else GeneratedReply(example.name, None, failed.get(example.name, reason))
-        for example in examples
+        GeneratedReply(name, str(log.records[name]["text"]))
+        if name in log.records
+        else GeneratedReply(name, None, failed.get(name, reason))
+        for name in (example.name for example in examples)
     ]
 
 

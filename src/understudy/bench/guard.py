@@ -1,4 +1,4 @@
-"""What passes the guards? A hostile drafter offers what a character must not say, on any story.
+"""What passes the guards? Drafts of what a character must not say are offered, on any story.
 
 For a seeded sample of (character, moment, one faced) it offers, as drafts of a reply,
 
@@ -33,8 +33,8 @@ from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
 from understudy.metrics.utterances.record import APPROVED
-from understudy.progress import Cancellation, Progress, ignore_progress
-from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Sampling, Situation, Turn, Usage, situation_at
+from understudy.progress import Progress, ignore_progress
+from understudy.story.dialogue import Draft, Situation, Turn, situation_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene, holding_at
 from understudy.story.wording import about_other
@@ -43,12 +43,12 @@ from understudy.text import tokenizer
 __all__ = [
     "HOSTILE",
     "GuardingAgent",
-    "HostileDrafter",
     "Judge",
     "Offer",
+    "OfferedDrafts",
     "agent_judge",
     "bench_guard",
-    "hostile_drafters",
+    "offered_drafts",
     "rule_judge",
 ]
 
@@ -85,21 +85,12 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class HostileDrafter:
-    """A `Drafter` that offers the same drafts whatever is asked; made for one situation."""
+class OfferedDrafts:
+    """What is offered in one situation."""
 
     situation: Situation
     history: tuple[Turn, ...]
     offers: tuple[Offer, ...]
-
-    def drafts(
-        self,
-        situation: Situation,  # noqa: ARG002
-        history: Sequence[Turn],  # noqa: ARG002
-        sampling: Sampling = DEFAULT_SAMPLING,  # noqa: ARG002
-        cancellation: Cancellation | None = None,  # noqa: ARG002
-    ) -> tuple[list[Draft], Usage]:
-        return [offer.draft for offer in self.offers], Usage()
 
 
 def rule_judge(rules: Sequence[Rule], story: Story) -> Judge:
@@ -135,7 +126,7 @@ def bench_guard(
     save_items: Path | None = None,
 ) -> dict[str, Any]:
     """Rows, drafts (each with the reason it was stopped for, or none), items and manifest."""
-    cases = list(hostile_drafters(story, situations, seed))
+    cases = list(offered_drafts(story, situations, seed))
     if not cases:
         raise InputError("has nobody who speaks to somebody else in several scenes: there is nothing to offer")
     rows, items, drafts = list[Row](), list[Items](), list[Row]()
@@ -167,13 +158,13 @@ def _share(marks: Sequence[float], groups: Sequence[str], seed: int) -> Interval
     return wilson(marks[0], len(set(groups)))
 
 
-def _document(label: str, case: HostileDrafter, offer: Offer, reason: str) -> Row:
+def _document(label: str, case: OfferedDrafts, offer: Offer, reason: str) -> Row:
     persona, faced = case.situation.persona, case.situation.faced
     document = {"agent": label, "who": persona.name, "at": persona.moment.dotted, "facing": faced and faced.name}
     return document | {"offered": offer.kind, "text": offer.draft.text, "stopped": reason}
 
 
-def hostile_drafters(story: Story, situations: int = SITUATIONS, seed: int = 0) -> Iterator[HostileDrafter]:
+def offered_drafts(story: Story, situations: int = SITUATIONS, seed: int = 0) -> Iterator[OfferedDrafts]:
     """A seeded sample of situations with what is offered there; fewer where the story has not so many."""
     lines = _StoryLines(story)
     rng = random.Random(seed)  # noqa: S311
@@ -186,9 +177,9 @@ def hostile_drafters(story: Story, situations: int = SITUATIONS, seed: int = 0) 
         if not scene.present or (key := (rng.choice(scene.present), scene.moment)) in seen:
             continue
         seen.add(key)
-        if (drafter := lines.drafter(key[0], scene, rng)) is not None:
+        if (offered := lines.offered_to(key[0], scene, rng)) is not None:
             count += 1
-            yield drafter
+            yield offered
 
 
 def _sample(texts: Sequence[str], rng: random.Random) -> list[str]:
@@ -240,7 +231,7 @@ class _StoryLines:
                     spoken.append(_SpokenLine(line, there | {line.speaker}, before, after))
         return spoken
 
-    def drafter(self, who: str, scene: Scene, rng: random.Random) -> HostileDrafter | None:
+    def offered_to(self, who: str, scene: Scene, rng: random.Random) -> OfferedDrafts | None:
         """What is offered to somebody at the start of a scene, before one who is there and has heard them; None if
         nobody is, or the story does not have them then."""
         at = scene.moment
@@ -272,7 +263,7 @@ class _StoryLines:
         offers += [Offer(OWN, Draft(text, "exchange", said_to[text])) for text in _sample(list(said_to), rng)]
         said = [spoken.line.text for spoken in past if spoken.line.speaker == facing]
         asker = situation.faced.name if situation.faced else facing
-        return HostileDrafter(situation, (Turn(asker, said[-1]),) if said else (), tuple(offers))
+        return OfferedDrafts(situation, (Turn(asker, said[-1]),) if said else (), tuple(offers))
 
     def _secrets_of_others(self, who: str, at: Moment) -> list[str]:
         return [

@@ -27,14 +27,13 @@ from understudy.agents.reply_text import ReplyCleaner
 from understudy.agents.writer import WriterAgent
 from understudy.bench.guard import GuardingAgent
 from understudy.bench.items import Items
-from understudy.bench.run import Figure, Row, document_of, figure_row, manifest_of
+from understudy.bench.run import Figure, Row, document_of, figure_row, manifest_of, share_figure
 from understudy.errors import InputError, UnderstudyError
 from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.loading import BEST_OF
 from understudy.language.backends.backend import ScriptedBackend
-from understudy.metrics.statistics import wilson
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Draft, Situation, Turn, situation_at
 from understudy.story.persona import Other, Persona
@@ -218,14 +217,10 @@ def _rows(label: str, judged: Sequence[Row]) -> list[Row]:
         some = [result for result in judged if kind in (ANY, result["kind"])]
         keys = {"agent": label, "kind": kind}
         for guard in (ANY, *guards):
-            count = sum(bool(result["stopped"]) if guard == ANY else guard in result["stopped"] for result in some)
-            rows.append(figure_row({**keys, "guard": guard}, "stopped", _share(count, len(some))))
+            stopped = [bool(result["stopped"]) if guard == ANY else guard in result["stopped"] for result in some]
+            rows.append(figure_row({**keys, "guard": guard}, "stopped", share_figure(stopped)))
         altered: Figure = "only an agent of the name guarded can be put behind a writer that offers the reply"
         if all(result["altered"] is not None for result in some):
-            altered = _share(sum(result["altered"] for result in some), len(some))
+            altered = share_figure([result["altered"] for result in some])
         rows.append(figure_row({**keys, "guard": ANY}, "altered", altered))
     return rows
-
-
-def _share(count: int, n: int) -> Figure:
-    return wilson(count / n, n), n

@@ -10,7 +10,7 @@ compares the agents of one run two by two.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -120,36 +120,41 @@ def compare_runs(
         what = _what(ours, theirs)
         alone = len(set(ours.names) ^ set(theirs.names))
         ours, theirs = _common(ours, theirs)
-        groups = groups_of(ours.names)
         before, after = ours.values(), theirs.values()
         for metric in before:
             if metric in after and (known := _known(before[metric], after[metric])).any():
                 was, now = before[metric][known], after[metric][known]
-                of_groups = [group for group, both in zip(groups, known) if both]
-                difference = interval(now - was, of_groups, seed)
-                row = {**what, "metric": metric, "value": difference.value, "low": difference.low}
-                row |= {"high": difference.high, "n": len(of_groups), "paper": None, "unpaired": alone}
+                of_groups = [group for group, both in zip(groups_of(ours.names), known) if both]
+                difference = interval(now - was, of_groups, seed)._asdict()
+                row = {**what, "metric": metric, **difference, "n": len(of_groups), "paper": None, "unpaired": alone}
                 row |= {"first": float(was.mean()), "second": float(now.mean())}
                 rows.append(row | {"p_value": paired_p(now, was, of_groups, seed)})
-        moved += [
-            {**what, "item": name, "first_rank": was, "second_rank": now}
-            for name, was, now in zip(ours.names, ours.ranks, theirs.ranks)
-            if was != now
-        ]
-        moved += [
-            {**what, "item": name, "metric": metric, "first": float(was), "second": float(now)}
-            for metric in before
-            if metric in after and not ours.ranks
-            for name, was, now in zip(ours.names, before[metric], after[metric])
-            if was != now and not np.isnan(was - now)
-        ]
-    for metric in {row["metric"] for row in rows}:
-        family = [row for row in rows if row["metric"] == metric]
-        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-            row["p_adjusted"] = adjusted
+        moved += [{**what, **change} for change in _changes(ours, theirs)]
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        _adjust([row for row in rows if row["metric"] == metric])
     moved.sort(key=_distance, reverse=True)
     manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
     return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
+
+
+def _changes(ours: Items, theirs: Items) -> Iterator[Row]:
+    """The items that stand elsewhere in the second run or, where nothing is ranked, have another mark."""
+    if ours.ranks:
+        for name, first, second in zip(ours.names, ours.ranks, theirs.ranks):
+            if first != second:
+                yield {"item": name, "first_rank": first, "second_rank": second}
+        return
+    before, after = ours.values(), theirs.values()
+    for metric in (metric for metric in before if metric in after):
+        for name, was, now in zip(ours.names, before[metric], after[metric]):
+            if was != now and not np.isnan(was - now):
+                yield {"item": name, "metric": metric, "first": float(was), "second": float(now)}
+
+
+def _adjust(family: Sequence[Row]) -> None:
+    """Adds p values adjusted after Holm for all of the rows."""
+    for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
+        row["p_adjusted"] = adjusted
 
 
 def _known(ours: Marks, theirs: Marks) -> NDArray[np.bool_]:
@@ -218,34 +223,23 @@ def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int 
     for metric in metrics:
         family: list[Row] = []
         having = [index for index in range(len(items)) if metric in values[index]]
-        for first_index, second_index in combinations(having, 2):
-            first, second = items[first_index], items[second_index]
+        for a, b in combinations(having, 2):
+            first, second = items[a], items[b]
             if first.judged[on] != second.judged[on]:
                 continue
             at_second = {name: position for position, name in enumerate(second.names)}
             shared = [position for position, name in enumerate(first.names) if name in at_second]
             names = [first.names[position] for position in shared]
-            ours = values[first_index][metric][shared]
-            theirs = values[second_index][metric][[at_second[name] for name in names]]
-            known = _known(ours, theirs)
-            if not known.any():
+            ours = values[a][metric][shared]
+            theirs = values[b][metric][[at_second[name] for name in names]]
+            if not (known := _known(ours, theirs)).any():
                 continue
             groups = [group for group, both in zip(groups_of(names), known) if both]
             ours, theirs = ours[known], theirs[known]
-            difference = interval(ours - theirs, groups, seed)
-            family.append(
-                {
-                    on: first.judged[on],
-                    "metric": metric,
-                    "agents": [first.judged["agent"], second.judged["agent"]],
-                    "difference": difference.value,
-                    "low": difference.low,
-                    "high": difference.high,
-                    "p_value": paired_p(ours, theirs, groups, seed),
-                    "n": len(groups),
-                }
-            )
-        for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-            row["p_adjusted"] = adjusted
+            value, low, high = interval(ours - theirs, groups, seed)
+            agents = [first.judged["agent"], second.judged["agent"]]
+            row = {on: first.judged[on], "metric": metric, "agents": agents, "difference": value, "low": low}
+            family.append(row | {"high": high, "p_value": paired_p(ours, theirs, groups, seed), "n": len(groups)})
+        _adjust(family)
         rows += family
     return rows

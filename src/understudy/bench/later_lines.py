@@ -31,7 +31,7 @@ from understudy.language.lexical.rows import Reals
 from understudy.metrics import LineMetric, Samples, Speakers, psprob, weighted_psprob
 from understudy.metrics.knowing import LaterPassages, PassageIndex, find_anachronisms
 from understudy.metrics.statistics import RESAMPLES, calibration_error, interval
-from understudy.metrics.voice import ENOUGH_LINES, HEARD_FROM, voice
+from understudy.metrics.voice import ENOUGH_LINES, MIN_TRAINED_LINES, voice
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.persona import Persona, persona_at
 from understudy.story.spoiler_free import scenes_before
@@ -50,7 +50,7 @@ def bench_later_lines(story: Story, since: str, people: int = 6, seed: int = 0) 
     """Rows and manifest."""
     at = story.moment(since)
     samples = Samples.of_story(story, at)
-    enough = HEARD_FROM if samples.language == "ja" else ENOUGH_LINES
+    enough = MIN_TRAINED_LINES if samples.language == "ja" else ENOUGH_LINES
     heard = [name for name in samples.names if samples.count(name) >= enough]
     names = sorted(heard, key=samples.count, reverse=True)[:people]
     later = _said_since(story, at, names, samples)
@@ -118,8 +118,7 @@ def _calibration(probabilities: Reals, own: np.ndarray[Any, np.dtype[np.int64]])
     is_own[np.arange(len(own)), own] = True
     weights = np.where(is_own, 1.0, 1 / (probabilities.shape[1] - 1))
     error = calibration_error(probabilities.ravel(), is_own.ravel(), weights.ravel())
-    keys = {"scorer": "voice", "character": "all", "metric": "calibration_error", "value": error}
-    return {**keys, "low": None, "high": None, "n": probabilities.size, "paper": None}
+    return figure_row({"scorer": "voice", "character": "all"}, "calibration_error", (error, probabilities.size))
 
 
 def _knowing_rows(story: Story, at: Moment, names: Sequence[str], seed: int) -> list[Row]:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,12 @@ from typing import Any
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from understudy import __version__
-from understudy.bench.run import Row, figure_row, sampled, sha256
+from understudy.bench.run import Row, figure_row, manifest_of, sampled, sha256
 from understudy.errors import InputError
 from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
-from understudy.metrics.statistics import Interval
+from understudy.metrics.statistics import RESAMPLES, totals_interval
 from understudy.sources.directions import BRACKETED
 from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
@@ -44,7 +42,6 @@ Said = tuple[str, str]
 """Who and what, as compared."""
 
 SEED = 0
-RESAMPLES = 1000
 SAME_WORDING = 0.75  # an episode with fewer lines in common was prepared from another transcript of it
 MANY_SCENES = 5  # scenes we find in an episode that was prepared as one: its marks were passed over
 PREPARED = "dev.jsonl"
@@ -207,20 +204,9 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
     prepared = folder_of(data) / PREPARED
     if not prepared.is_file():
         raise InputError(f"holds no {PREPARED}: name the folder that has it, or the one that has tvshowguess/", data)
-    rows: list[Row] = []
-    rows += _transcript_rows(data, limit, seed)
-    rows += _accounted_rows(data)
-    manifest = {
-        "bench": "readers",
-        "version": __version__,
-        "data": {f"tvshowguess/{PREPARED}": sha256(prepared)},
-        "seed": seed,
-        "limit": limit,
-        "settings": {"fuzzy": FUZZY, "resamples": RESAMPLES},
-        "machine": platform.platform(),
-        "python": platform.python_version(),
-    }
-    return {"rows": rows, "manifest": manifest}
+    rows = [*_transcript_rows(data, limit, seed), *_accounted_rows(data)]
+    manifest = manifest_of("readers", [], seed, limit, {"fuzzy": FUZZY, "resamples": RESAMPLES})
+    return {"rows": rows, "manifest": manifest | {"data": {f"tvshowguess/{PREPARED}": sha256(prepared)}}}
 
 
 def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:
@@ -311,20 +297,12 @@ def _counts(theirs: Episode, ours: Episode) -> tuple[int, ...]:
 
 
 def _match(what: Row, table: Table, seed: int) -> Row:
-    n = int(table[:, 1].sum())
-    return _estimate(what, "line_speaker_match", table[:, :2], lambda total: float(total[0] / total[1]), n, seed)
+    figure = totals_interval(table[:, :2], lambda totals: totals[..., 0] / totals[..., 1], seed=seed)
+    return figure_row(what, "line_speaker_match", (figure, int(table[:, 1].sum())))
 
 
 def _starts(what: Row, table: Table, seed: int) -> Row:
-    return _estimate(what, "scene_start_f1", table[:, 2:5], _f1, int(table[:, 3].sum()), seed)
-
-
-def _f1(totals: Table) -> float:
-    return float(2 * totals[0] / (totals[1] + totals[2]))
-
-
-def _estimate(what: Row, metric: str, table: Table, value: Callable[[Table], float], n: int, seed: int) -> Row:
-    """A figure over the episodes, with a 95% bootstrap interval."""
-    picks = np.random.default_rng(seed).integers(0, len(table), (RESAMPLES, len(table)))
-    low, high = np.percentile([value(table[pick].sum(axis=0)) for pick in picks], [2.5, 97.5])
-    return figure_row(what, metric, (Interval(float(value(table.sum(axis=0))), float(low), float(high)), n))
+    """F1 over the episodes: those in common against ours and theirs together."""
+    starts = table[:, 2:5]
+    figure = totals_interval(starts, lambda totals: 2 * totals[..., 0] / (totals[..., 1] + totals[..., 2]), seed=seed)
+    return figure_row(what, "scene_start_f1", (figure, int(table[:, 3].sum())))

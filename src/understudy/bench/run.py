@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ import numpy as np
 
 from understudy import __version__
 from understudy.bench.items import Items, write_items
-from understudy.metrics.statistics import Interval
+from understudy.metrics.statistics import Interval, wilson
 
 __all__ = [
     "Document",
@@ -30,6 +30,7 @@ __all__ = [
     "no_paper",
     "sampled",
     "sha256",
+    "share_figure",
 ]
 
 Document = dict[str, Any]
@@ -64,6 +65,11 @@ def figure_row(what: Mapping[str, Any], metric: str, figure: Figure, paper: floa
     estimate = given if isinstance(given, Interval) else Interval(given, math.nan, math.nan)
     value, low, high = (None if math.isnan(number) else number for number in estimate)
     return {**what, "metric": metric, "value": value, "low": low, "high": high, "n": n, "paper": paper}
+
+
+def share_figure(marks: Collection[bool]) -> Figure:
+    """The share of marks that are true, with Wilson's interval."""
+    return wilson(sum(marks) / len(marks), len(marks)), len(marks)
 
 
 def document_of(

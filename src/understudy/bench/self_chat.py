@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy.agents.conversation import Said, perspective
 from understudy.bench.answers import MissingAnswers, prompt_of
 from understudy.bench.run import manifest_of, sampled
 from understudy.errors import AgentError, InputError, StoryError
@@ -28,7 +29,7 @@ from understudy.formats.chat_records import GIVEN, ChatLine, ChatRecord, read_ch
 from understudy.formats.personachat import examples
 from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import SourceFile
-from understudy.story.dialogue import USER_NAME, Agent, Example, Situation, Turn, situation_at
+from understudy.story.dialogue import Agent, Example, Situation, situation_at
 from understudy.story.names import character_at
 from understudy.story.persona import Other, Persona
 from understudy.story.storyfile import Story
@@ -212,7 +213,9 @@ def hold_chat(speakers: Speakers, pairing: Pairing, turns: int, given: str) -> C
             text = next(replayed[side], "")
         else:
             try:
-                text = agent.reply(situation, _history(situation, side, lines)).text
+                own = situation.persona.name
+                said = [Said(own if line.side == side else None, line.text) for line in lines]
+                text = agent.reply(situation, perspective(said, situation)).text
             except AgentError as error:
                 raise AgentError(f"'{name}' failed in chat {pairing.id}, turn {number + 1}: {error}") from error
         if not text.strip():
@@ -223,12 +226,6 @@ def hold_chat(speakers: Speakers, pairing: Pairing, turns: int, given: str) -> C
     return ChatRecord(
         pairing.id, names, pairing.profiles, tuple(lines), given, is_replayed, pairing.names, pairing.moment
     )
-
-
-def _history(situation: Situation, side: int, lines: Sequence[ChatLine]) -> tuple[Turn, ...]:
-    """What was said so far, as one side knows it: the other by the name that this side knows."""
-    other = USER_NAME if situation.faced is None else situation.faced.name
-    return tuple(Turn(situation.persona.name if line.side == side else other, line.text) for line in lines)
 
 
 def manifest_path(out: Path) -> Path:

@@ -13,7 +13,6 @@ resemble each other, so they are averaged first and count as one item. Other int
 from __future__ import annotations
 
 import hashlib
-import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import Any
 
 from understudy.bench.answers import MissingAnswers
 from understudy.bench.items import Items, groups_of
-from understudy.bench.run import Row, document_of, figure_row, manifest_of
+from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import AgentError, InputError
 from understudy.formats.story_folder import Probe
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
@@ -114,11 +113,7 @@ def bench_talk(
     """
     if not probes:
         raise InputError("there are no probes to put: write some as [[probe]] tables")
-    indices: Sequence[int] = range(len(probes))
-    if limit is not None and limit < len(probes):
-        indices = sorted(random.Random(seed).sample(indices, limit))  # noqa: S311
-    names = _names_of(probes)
-    named = [(names[index], probes[index]) for index in indices]
+    named = sampled(list(zip(_names_of(probes), probes)), limit, seed)
     results: list[ProbeResult] = []
     total, put = len(agents) * len(named) * repeats, 0
     missing = MissingAnswers()

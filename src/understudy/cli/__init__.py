@@ -19,48 +19,58 @@ from typing import Any
 import click
 
 from understudy import __version__
-from understudy.cli import bench_personachat, bench_talk  # noqa: F401  (they add commands to `bench`)
-from understudy.cli.bench import bench, compare
-from understudy.cli.cast_and_scenes import cast, scenes
-from understudy.cli.chat import chat
-from understudy.cli.check import check
-from understudy.cli.continuity import continuity
-from understudy.cli.demo import demo
-from understudy.cli.draft import draft, review
-from understudy.cli.export import card, export
-from understudy.cli.filter import filter_
-from understudy.cli.guess import guess, voices
-from understudy.cli.hpd import stats
-from understudy.cli.memory import memory
-from understudy.cli.models import models, prompt
-from understudy.cli.persona import persona, profile
-from understudy.cli.questions import questions
-from understudy.cli.quotations import quotations
-from understudy.cli.read import read
-from understudy.cli.score import score
-from understudy.cli.self_chat import self_chat
-from understudy.cli.serve import serve
 from understudy.cli.show import clean
-from understudy.cli.study import serve_study, study
-from understudy.cli.study_results import agree, correlate, import_study, results, simulate
-from understudy.cli.train import train
-from understudy.cli.train_causal import causal, masked
-from understudy.cli.train_guesser import guesser
-from understudy.cli.utterances import utterances
 from understudy.errors import MissingAnswer, UnderstudyError
+from understudy.registry import Imported
 
-__all__ = ["main", "understudy"]
+__all__ = ["load_command", "main", "understudy"]
 
 STOPPED = 130
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
+COMMANDS = {
+    "demo": "demo:demo", "read": "read:read", "quotations": "quotations:quotations", "draft": "draft:draft",
+    "cast": "story:cast", "scenes": "story:scenes", "stats": "hpd:stats",
+    "persona": "story:persona", "chat": "chat:chat", "memory": "memory:memory", "prompt": "models:prompt",
+    "serve": "serve:serve", "study": "study:study", "score": "score:score", "filter": "filter:filter_",
+    "utterances": "utterances:utterances", "guess": "guess:guess", "voices": "guess:voices", "export": "export:export",
+    "card": "export:card", "train": "train:train", "self-chat": "self_chat:self_chat", "bench": "bench:bench",
+    "compare": "bench:compare", "questions": "hpd:questions", "check": "check:check",
+    "continuity": "continuity:continuity", "profile": "story:profile", "models": "models:models",
+    "bench guess": "guess:guess_bench", "bench hpd": "hpd:hpd", "bench talk": "bench_talk:talk",
+    "bench guard": "bench_talk:guard", "bench personachat": "bench_personachat:personachat",
+    "bench profiles": "bench_personachat:profiles", "bench consistency": "bench_personachat:consistency",
+    "bench overlap": "bench_personachat:overlap", "bench judged-chats": "bench_personachat:judged_chats",
+    "study serve": "study:serve_study", "study results": "study_results:results", "study agree": "study_results:agree",
+    "study simulate": "study_results:simulate", "study correlate": "study_results:correlate",
+    "study import": "study_results:import_study", "train causal": "train_causal:causal",
+    "train masked": "train_causal:masked", "train guesser": "train_guesser:guesser",
+}  # fmt: skip
+"""Where each command is, in the order of a first visit. Those in a group's own module are not listed here."""
+
+
+def load_command(path: str) -> click.Command:
+    """The command of a path, as 'bench guess'; a group with all of its commands."""
+    module, _, name = COMMANDS[path].partition(":")
+    command: click.Command = Imported(f"understudy.cli.{module}", name).load()
+    if isinstance(command, click.Group):
+        for within in COMMANDS:
+            if within.startswith(f"{path} "):
+                command.add_command(load_command(within), within.rpartition(" ")[2])
+    return command
+
 
 class Commands(click.Group):
-    """A group that turns our errors into a message and an exit status, and lists commands in the order added."""
+    """The program: it imports a command when it is asked for, and turns our errors into a message and a status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.commands)
+        return [path for path in COMMANDS if " " not in path]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.list_commands(ctx) and cmd_name not in self.commands:
+            self.add_command(load_command(cmd_name), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -119,45 +129,6 @@ def understudy() -> None:
     New here? See it work first:
         understudy demo
     """
-
-
-draft.add_command(review)
-for trainer in (causal, masked, guesser):
-    train.add_command(trainer)
-for subcommand in (serve_study, results, agree, simulate, correlate, import_study):
-    study.add_command(subcommand)
-for command in (
-    demo,
-    read,
-    quotations,
-    draft,
-    cast,
-    scenes,
-    stats,
-    persona,
-    chat,
-    memory,
-    prompt,
-    serve,
-    study,
-    score,
-    filter_,
-    utterances,
-    guess,
-    voices,
-    export,
-    card,
-    train,
-    self_chat,
-    bench,
-    compare,
-    questions,
-    check,
-    continuity,
-    profile,
-    models,
-):
-    understudy.add_command(command)
 
 
 def main() -> None:

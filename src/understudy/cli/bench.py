@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.options import FILE, FOLDER, IN_FILE, Shared, check_writable, json_option, listed, shared
+from understudy.cli.options import FILE, FOLDER, IN_FILE, IN_FOLDER, Options, listed, shared
 from understudy.cli.progress import read_showing, watching, working
-from understudy.cli.show import Column, heading, indented, print_json, screen, table
+from understudy.cli.show import heading, indented, print_json, screen
 from understudy.cli.tables import (
-    RIGHT,
     Document,
     Figures,
     print_comparisons,
     print_figures,
     print_matrix,
     print_rows,
+    print_table,
 )
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ def bench() -> None:
 
 
 def measure(
-    options: Shared, title: str, judge: Callable[[Progress], Document], show: Callable[[Document], None]
+    options: Options, title: str, judge: Callable[[Progress], Document], show: Callable[[Document], None]
 ) -> Document:
     """Run a bench with its progress shown, and deliver what it found."""
-    check_writable(options.items, options.output, options.report)
+    options.check_outputs()
     with watching() as watch:
         document = judge(watch)
     deliver(document, options, title, show)
     return document
 
 
-def deliver(document: Document, options: Shared, title: str, show: Callable[[Document], None]) -> None:
+def deliver(document: Document, options: Options, title: str, show: Callable[[Document], None]) -> None:
     """Write a document where it was asked for, and show it."""
     if options.output is not None:
         options.output.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -69,8 +69,8 @@ def deliver(document: Document, options: Shared, title: str, show: Callable[[Doc
 
 
 @bench.command()
-@shared("data limit seed output as_json")
-def readers(options: Shared) -> None:
+@shared("data limit seed output json")
+def readers(options: Options) -> None:
     """How faithfully transcripts are read, against the same episodes prepared by others. --limit is in episodes a show.
 
     \b
@@ -88,13 +88,15 @@ def readers(options: Shared) -> None:
 
 @bench.command()
 @shared("data")
-@click.option("--judge", type=FOLDER, metavar="DIR", help="Judge these novels instead, by a model of all of the data.")
+@click.option(
+    "--judge", type=IN_FOLDER, metavar="DIR", help="Judge these novels instead, by a model of all of the data."
+)
 @click.option("--shipped", is_flag=True, help="With --judge: judge the model that ships, and train none.")
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that train at once."
 )
-@shared("limit seed output as_json")
-def novels(options: Shared, judge: Path | None, shipped: bool, workers: int) -> None:
+@shared("limit seed output json")
+def novels(options: Options, judge: Path | None, shipped: bool, workers: int) -> None:
     """Who says each quotation, against PDNC's annotation: each novel by a model of the others. Further rows: whom it is
     said to, and what is found in the text alone (quotations, cast, speakers). --limit is in novels.
 
@@ -120,12 +122,12 @@ def novels(options: Shared, judge: Path | None, shipped: bool, workers: int) -> 
 @bench.command()
 @shared("data")
 @click.option(
-    "--judge", type=FOLDER, metavar="DIR",
+    "--judge", type=IN_FOLDER, metavar="DIR",
     help="Judge on data of your own instead, in the same layout; nothing is learned from it.",
 )  # fmt: skip
 @click.option("--task", "tasks", metavar="NAME,...", multiple=True, help="addressee, affection, ...; all by default.")
-@shared("limit seed output as_json")
-def people(options: Shared, judge: Path | None, tasks: tuple[str, ...]) -> None:
+@shared("limit seed output json")
+def people(options: Options, judge: Path | None, tasks: tuple[str, ...]) -> None:
     """What is found of people in a text (whom a line is said to, ties, feelings, facts) against what people annotated.
 
     \b
@@ -144,12 +146,14 @@ def people(options: Shared, judge: Path | None, tasks: tuple[str, ...]) -> None:
 
 
 @bench.command()
-@click.option("--data", type=FOLDER, metavar="DIR", help="The folder of the novels, with judgements in evaluation/.")
 @click.option(
-    "--judge", type=FOLDER, metavar="DIR",
+    "--data", "folder", type=IN_FOLDER, metavar="DIR", help="The folder of the novels, with judgements in evaluation/."
+)
+@click.option(
+    "--judge", type=IN_FOLDER, metavar="DIR",
     help="Judgements of your own: JSON files, and a names.json {file: [novel file, character]}.",
 )  # fmt: skip
-@click.option("--story", metavar="STORY", help="Judge on a story instead: who says its later lines?")
+@click.option("--story", default="", metavar="STORY", help="Judge on a story instead: who says its later lines?")
 @click.option("--from", "since", metavar="MOMENT", help="Where the later lines of --story begin.")
 @click.option("--people", type=click.IntRange(2, 50), default=6, show_default=True, help="Told apart in --story.")
 @click.option("--scorers", metavar="NAME,...", multiple=True, help="voice, psprob, ptsal, ...; all by default.")
@@ -164,15 +168,11 @@ def people(options: Shared, judge: Path | None, tasks: tuple[str, ...]) -> None:
     "--uppl-rate", type=click.FloatRange(0, 1, min_open=True), default=5e-5, show_default=True,
     help="The learning rate of --uppl-model.",
 )  # fmt: skip
-@click.option(
-    "--uppl-models", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep the fine-tuned models here, to go on later.",
-)  # fmt: skip
-@shared("seed output report as_json")
+@click.option("--uppl-models", type=FOLDER, metavar="DIR", help="Keep the fine-tuned models here, to go on later.")
+@shared("seed output report json")
 def voice(
-    options: Shared, data: Path | None, judge: Path | None, story: str | None, since: str | None, people: int,
-    scorers: tuple[str, ...], descriptions: Path | None, uppl_model: str | None, uppl_rate: float,
-    uppl_models: Path | None,
+    options: Options, folder: Path | None, judge: Path | None, since: str | None, people: int, scorers: tuple[str, ...],
+    descriptions: Path | None, uppl_model: str | None, uppl_rate: float, uppl_models: Path | None,
 ) -> None:  # fmt: skip
     """How well scores agree with people on whether a reply sounds like a character.
 
@@ -185,18 +185,18 @@ def voice(
         understudy bench voice --data data/personaclr --uppl-model BERT/
         understudy bench voice --story friends.story --from S08E01
     """
-    check_writable(options.output, options.report)
-    if story is not None:
+    options.check_outputs()
+    if options.story:
         if since is None:
             raise click.UsageError("say with --from where the later lines begin")
         from understudy.bench.later_lines import bench_later_lines
 
-        read = read_showing(story)
+        read = read_showing(options.story)
         with working("Listening"):
             document = bench_later_lines(read, since, people, options.seed)
         deliver(document, options, "Voice: who says it?", _print_later_lines)
         return
-    if data is None:
+    if folder is None:
         raise click.UsageError("say what to judge on: --data DIR, or --story STORY")
     from understudy.papers.utterance_metrics.bench import bench_voice
 
@@ -209,7 +209,7 @@ def voice(
             models = uppl_models or Path(stack.enter_context(TemporaryDirectory(prefix="understudy-")))
             tuning = PersonaTuning(uppl_model, models, LineSettings(rate=uppl_rate), options.seed)
         watch = stack.enter_context(watching())
-        document = bench_voice(data, judge, options.seed, watch, listed(scorers) or None, descriptions, tuning)
+        document = bench_voice(folder, judge, options.seed, watch, listed(scorers) or None, descriptions, tuning)
     deliver(document, options, "Voice: agreement with people", _print_voice)
 
 
@@ -259,8 +259,8 @@ def _print_later_lines(document: Document) -> None:
 @bench.command()
 @click.argument("ours", type=IN_FILE, metavar="OURS.tsv")
 @click.argument("theirs", type=IN_FILE, metavar="THEIRS.tsv")
-@shared("seed output as_json")
-def agreement(options: Shared, ours: Path, theirs: Path) -> None:
+@shared("seed output json")
+def agreement(options: Options, ours: Path, theirs: Path) -> None:
     """Do two people say the same about what telling masked speakers took? Cohen's kappa of two tables.
 
     \b
@@ -288,9 +288,8 @@ OF_COMPARISON = ("metric", "value", "low", "high", "n", "paper", "unpaired", *MA
 @click.argument("first", type=IN_FILE, metavar="A.json")
 @click.argument("second", type=IN_FILE, metavar="B.json")
 @click.option("--agents", metavar="A,B", help="Compare this agent of the first run with this of the second.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Random seed.")
-@json_option
-def compare(first: Path, second: Path, agents: str | None, seed: int, as_json: bool) -> None:
+@shared("seed json", seed="Random seed.")
+def compare(options: Options, first: Path, second: Path, agents: str | None) -> None:
     """Compare two runs that `bench` saved (-o or --items): their differences, with intervals and p values.
 
     \b
@@ -302,11 +301,8 @@ def compare(first: Path, second: Path, agents: str | None, seed: int, as_json: b
     names = listed([agents or ""])
     if agents is not None and len(names) != 2:
         raise click.UsageError("--agents names two, with a comma between: one of each run")
-    document = compare_runs(first, second, (names[0], names[1]) if names else None, seed)
-    if as_json:
-        print_json(document)
-    else:
-        _print_compared(document)
+    document = compare_runs(first, second, (names[0], names[1]) if names else None, options.seed)
+    print_json(document) if options.as_json else _print_compared(document)
 
 
 def _print_compared(document: dict[str, Any]) -> None:
@@ -332,5 +328,4 @@ def _print_compared(document: dict[str, Any]) -> None:
             for item in document["differ_most"]
         )
         is_ranked = "first_rank" in document["differ_most"][0]
-        heads: list[Column] = [("item", {"no_wrap": is_ranked}), ("judged", {}), ("place" if is_ranked else "", RIGHT)]
-        out.print(indented(table(heads, differing)))
+        print_table(out, ["<item" if is_ranked else "item", "judged", ">place" if is_ranked else ">"], differing)

@@ -7,25 +7,22 @@ from pathlib import Path
 
 import click
 
-from understudy.cli.bench import bench, measure
-from understudy.cli.options import IN_FILE, Shared, listed, shared
+from understudy.cli.bench import measure
+from understudy.cli.options import IN_FILE, IN_PATH, Options, agents_option, listed, shared
 from understudy.cli.show import heading, screen
-from understudy.cli.tables import Document, Figures, print_comparisons, print_rows, share
+from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, share
 
-agents_option = click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True,
-    default=("encoder", "tfidf"), show_default="encoder,tfidf",
-    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
-)  # fmt: skip
+judged_option = agents_option(
+    "Whom to judge: a name, a model folder, or module:factory of your own.", ("encoder", "tfidf")
+)
 scorers_option = click.option(
     "--scorers", metavar="NAME,...", multiple=True, help="tfidf, words, links, encoder, or some joined by +."
 )
 
 
-@bench.command()
-@shared("data")
-@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
-@agents_option
+@click.command()
+@shared("data split")
+@judged_option
 @click.option("--conditions", metavar="NAME,...", multiple=True, help="none, self_original, ...; all by default.")
 @shared("limit seed items")
 @click.option(
@@ -33,12 +30,8 @@ scorers_option = click.option(
     help="Questions of a condition to answer in words, for F1, BLEU and MAUVE. Default: all of agents that write, none "
     "of agents that rank.",
 )  # fmt: skip
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep answers here, to go on later.")
-@shared("output report as_json")
-def personachat(
-    options: Shared, split: str, agents: tuple[str, ...], conditions: tuple[str, ...], replies: int | None,
-    cache: Path | None,
-) -> None:  # fmt: skip
+@shared("cache output report json")
+def personachat(options: Options, agents: tuple[str, ...], conditions: tuple[str, ...], replies: int | None) -> None:
     """How well an agent predicts the next reply, with and without personas, beside the paper's figures.
 
     Does it find the right reply among 20? How probable does it find it (perplexity), if it is a language model? How
@@ -57,8 +50,8 @@ def personachat(
         options,
         "PersonaChat: the next reply",
         lambda watch: bench_personachat(
-            options.data, split, listed(agents), listed(conditions) or None, options.limit, options.seed, watch,
-            options.items, cache, replies,
+            options.data, options.split, listed(agents), listed(conditions) or None, options.limit, options.seed, watch,
+            options.items, options.cache, replies,
         ),
         _print_personachat,
     )  # fmt: skip
@@ -75,8 +68,7 @@ HEADS = {"perplexity_per_token": "per token", "hits@1_per_token": "hits@1 per to
 
 def _print_personachat(document: Document) -> None:
     rows, out = document["rows"], screen()
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        of_agent = [row for row in rows if row["agent"] == agent]
+    for agent, of_agent in grouped(rows, "agent").items():
         trained = of_agent[0]["trained_on"]
         out.print(heading(agent + (f", trained on {trained} personas" if trained else "")))
         if "judged_by" in of_agent[0]:
@@ -106,16 +98,15 @@ def _print_two_by_two(document: Document, metric: str, on: str) -> None:
     print_comparisons(compared, {on: on, "agents": "agents"}, f"{metric}, agents two by two")
 
 
-@bench.command()
-@shared("data")
-@click.option("--split", default="valid", show_default=True, help="Which file: the one that begins with it.")
+@click.command()
+@shared("data split", split="Which file: the one that begins with it.")
 @scorers_option
 @click.option(
     "--chats", type=IN_FILE, metavar="FILE", multiple=True,
     help="Judge these chats too: a file of `self-chat`, or ConvAI2's chats of volunteers; may be repeated.",
 )  # fmt: skip
-@shared("limit seed items output report as_json")
-def profiles(options: Shared, split: str, scorers: tuple[str, ...], chats: tuple[Path, ...]) -> None:
+@shared("limit seed items output report json")
+def profiles(options: Options, scorers: tuple[str, ...], chats: tuple[Path, ...]) -> None:
     """How often somebody's profile is told wrongly, among 100 others, from what was said.
 
     With --chats also from what people said to models, and models to people or to each other.
@@ -131,7 +122,14 @@ def profiles(options: Shared, split: str, scorers: tuple[str, ...], chats: tuple
         options,
         "PersonaChat: telling profiles",
         lambda watch: bench_profiles(
-            options.data, split, listed(scorers) or None, options.limit, options.seed, watch, options.items, chats
+            options.data,
+            options.split,
+            listed(scorers) or None,
+            options.limit,
+            options.seed,
+            watch,
+            options.items,
+            chats,
         ),
         _print_profiles,
     )
@@ -142,8 +140,7 @@ SPEAKERS = {"both": "either", "A": "first speaker", "B": "second speaker"}
 
 def _print_profiles(document: Document) -> None:
     rows, out = document["rows"], screen()
-    for scorer in dict.fromkeys(row["scorer"] for row in rows):
-        of_scorer = [row for row in rows if row["scorer"] == scorer]
+    for scorer, of_scorer in grouped(rows, "scorer").items():
         out.print(heading(scorer))
         dialogues = [row for row in of_scorer if "chats" not in row]
         _print_error_rates("told from", [{**row, "of": SPEAKERS[row["speaker"]]} for row in dialogues])
@@ -174,11 +171,11 @@ def _print_error_rates(head: str, rows: Sequence[Document]) -> None:
     screen().print()
 
 
-@bench.command()
+@click.command()
 @shared("data")
-@agents_option
-@shared("limit seed items output report as_json")
-def consistency(options: Shared, agents: tuple[str, ...]) -> None:
+@judged_option
+@shared("limit seed items output report json")
+def consistency(options: Options, agents: tuple[str, ...]) -> None:
     """How often an agent's first choice contradicts the persona, on Dialogue NLI's sets.
 
     \b
@@ -200,17 +197,15 @@ def consistency(options: Shared, agents: tuple[str, ...]) -> None:
 def _print_consistency(document: Document) -> None:
     rows = document["rows"]
     columns = [Figures(name, {"metric": name}, "value 95%") for name in dict.fromkeys(row["metric"] for row in rows)]
-    for name in dict.fromkeys(row["set"] for row in rows):
-        print_rows([row for row in rows if row["set"] == name], {"agent": "agent"}, columns, name)
+    for name, of_set in grouped(rows, "set").items():
+        print_rows(of_set, {"agent": "agent"}, columns, name)
     for metric in dict.fromkeys(row["metric"] for row in document["comparisons"][:1]):
         _print_two_by_two(document, metric, "set")
 
 
-@bench.command()
-@shared("data")
-@click.option("--split", default="valid", show_default=True, help="Which files: those that begin with it.")
-@shared("limit seed output report as_json")
-def overlap(options: Shared, split: str) -> None:
+@click.command()
+@shared("data split limit seed output report json")
+def overlap(options: Options) -> None:
     """Do P-F1 and P-Cover tell whose words they are? On PersonaChat's profiles, beside the metrics paper's appendix.
 
     \b
@@ -222,7 +217,7 @@ def overlap(options: Shared, split: str) -> None:
     measure(
         options,
         "Words in common with a profile",
-        lambda watch: bench_overlap(options.data, split, options.limit, options.seed, watch),
+        lambda watch: bench_overlap(options.data, options.split, options.limit, options.seed, watch),
         _print_overlap,
     )
 
@@ -240,9 +235,9 @@ def _print_overlap(document: Document) -> None:
     )
 
 
-@bench.command("judged-chats")
+@click.command("judged-chats")
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True), required=True,
+    "--data", type=IN_PATH, required=True,
     help="The folder with ConvAI2's chats of volunteers (*volunteers*.json), or such a file.",
 )  # fmt: skip
 @scorers_option
@@ -250,8 +245,8 @@ def _print_overlap(document: Document) -> None:
     "--model", metavar="MODEL",
     help="Measure perplexity too: a generative agent's folder, or a language model (folder, .gguf file, name).",
 )  # fmt: skip
-@shared("limit seed items output report as_json")
-def judged_chats(options: Shared, data: Path, scorers: tuple[str, ...], model: str | None) -> None:
+@shared("limit seed items output report json")
+def judged_chats(options: Options, scorers: tuple[str, ...], model: str | None) -> None:
     """Which automatic measures agree with people who scored whole chats, and who tells a bot's profile?
 
     Beside PersonaChat's training files, n-grams and profile scorers learn from them.
@@ -268,7 +263,7 @@ def judged_chats(options: Shared, data: Path, scorers: tuple[str, ...], model: s
         options,
         "Chats that people have judged",
         lambda watch: bench_judged_chats(
-            data, listed(scorers) or None, language_model, options.limit, options.seed, watch, options.items
+            options.data, listed(scorers) or None, language_model, options.limit, options.seed, watch, options.items
         ),
         _print_judged_chats,
     )
@@ -281,8 +276,8 @@ def _print_judged_chats(document: Document) -> None:
         out.print("*** p < .001, ** p < .01, * p < .05 after Holm, over all measures of the same chats.")
         out.print()
     chosen = [row for row in rows if "scorer" in row]
-    for chats in dict.fromkeys(row["chats"] for row in chosen):
-        _print_choices(chats, [row for row in chosen if row["chats"] == chats])
+    for chats, of_chats in grouped(chosen, "chats").items():
+        _print_choices(chats, of_chats)
     settings = document["manifest"]["settings"]
     out.print(f"'both talk': each side said at least {settings['least_turns']} things. Paper: {settings['paper']}.")
 

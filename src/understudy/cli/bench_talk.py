@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
-from understudy.cli.bench import bench, measure
+from understudy.cli.bench import measure
 from understudy.cli.options import (
     DEFAULT_AGENT,
     FILE,
     IN_FILE,
-    Shared,
-    check_writable,
+    Options,
+    agents_option,
     listed,
     load_reply_agent,
-    rule_option,
     shared,
-    story_argument,
     with_rules,
 )
 from understudy.cli.progress import read_with_people
-from understudy.cli.show import clean, heading, indented, screen, voice
-from understudy.cli.tables import Document, Figures, print_rows
+from understudy.cli.show import Screen, clean, heading, indented, screen, voice
+from understudy.cli.tables import Document, Figures, grouped, print_rows
 from understudy.errors import AgentError, InputError
 from understudy.formats import embedded, sources_of
 from understudy.formats.story_folder import PROBES, Probe, read_probes
@@ -39,25 +37,17 @@ if TYPE_CHECKING:
 SHOWN = 5  # probes answered wrongly that are shown without --verbose
 
 
-@bench.command()
-@story_argument
+@click.command()
+@shared("story")
 @click.option("--probes", "probes_file", type=IN_FILE, metavar="FILE", help="Probes of your own, for any story.")
-@click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True, default=(DEFAULT_AGENT,), show_default=DEFAULT_AGENT,
-    help="Whom to judge: a name, a model folder, or module:factory of your own. Commas, or repeated.",
-)  # fmt: skip
-@rule_option
+@agents_option("Whom to judge: a name, a model folder, or module:factory of your own.", (DEFAULT_AGENT,))
+@shared("rules")
 @click.option(
     "--repeats", type=click.IntRange(1, 100), default=1, show_default=True, metavar="N",
     help="Put each probe N times; agents that sample get another seed each time.",
 )  # fmt: skip
-@shared("limit seed")
-@click.option("-v", "--verbose", is_flag=True, help="Show all that was answered wrongly.")
-@shared("items output report as_json")
-def talk(
-    options: Shared, story: str, probes_file: Path | None, agents: tuple[str, ...], rules: tuple[str, ...],
-    repeats: int, verbose: bool,
-) -> None:  # fmt: skip
+@shared("limit seed verbose items output report json")
+def talk(options: Options, probes_file: Path | None, agents: tuple[str, ...], repeats: int) -> None:
     """Put a story's probes to agents: do they say what they must, and keep what they must not?
 
     Probes lie in a story folder as probes.toml, or in any file that --probes names.
@@ -70,12 +60,12 @@ def talk(
     """
     from understudy.bench.talk import bench_talk
 
-    check_writable(options.items, options.output, options.report)
-    opened = read_with_people(story)
-    path, probes = _probes(story, opened, probes_file)
+    options.check_outputs()
+    opened = read_with_people(options.story)
+    path, probes = _probes(options.story, opened, probes_file)
     judged = {
-        " ".join((spec, *rules)): with_rules(
-            load_reply_agent(spec, None, lambda _: [opened]), rules, lambda _: [opened]
+        " ".join((spec, *options.rules)): with_rules(
+            load_reply_agent(spec, None, lambda _: [opened]), options.rules, lambda _: [opened]
         )
         for spec in listed(agents)
     }
@@ -83,10 +73,10 @@ def talk(
         options,
         f"Talk: probes of {opened.title}",
         lambda watch: bench_talk(
-            opened, probes, judged, options.limit, repeats, options.seed, watch, (*_files_of(story), path),
+            opened, probes, judged, options.limit, repeats, options.seed, watch, (*_files_of(options.story), path),
             save_items=options.items,
         ),
-        lambda document: _print_talk(document, None if verbose else SHOWN),
+        lambda document: _print_talk(document, None if options.verbose else SHOWN),
     )  # fmt: skip
     _require_answers(document)
 
@@ -116,14 +106,37 @@ VERDICTS = [Figures(metric, {"metric": metric}, "value 95% n", spread_form=".2f"
 
 
 def _print_talk(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
-    for agent in dict.fromkeys(row["agent"] for row in rows):
-        of_agent = [row for row in rows if row["agent"] == agent]
+    out, replies = screen(), grouped(document["replies"], "agent")
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
         print_rows(of_agent, {"kind": "kind"}, VERDICTS)
         out.print(indented(_costs({(row["metric"], row["kind"]): row for row in of_agent})))
-        _print_faults([reply for reply in document["replies"] if reply["agent"] == agent], shown)
+        for error in dict.fromkeys(reply["error"] for reply in replies.get(agent, ()) if "error" in reply):
+            out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
+        faulty = [reply for reply in replies.get(agent, ()) if reply.get("fault")]
+        for reply in faulty[:shown]:
+            facing = f" to {reply['facing']}" if reply["facing"] else ""
+            kind = f" ({reply['kind']})" if reply["kind"] else ""
+            said = [
+                pair for turn in zip(reply["ask"], reply["answers"]) for pair in zip(turn, ("", voice(reply["who"])))
+            ]
+            _print_example(out, f"{reply['who']} at {reply['at']}{facing} {reply['fault']}{kind}", said)
+        _print_more(out, len(faulty), shown, "such answers: --verbose shows them.")
         out.print()
+
+
+def _print_example(out: Screen, about: str, said: Iterable[tuple[str, str]]) -> None:
+    """What an example is about, and what was said in it, each with its style."""
+    out.print()
+    out.print(indented(Text(clean(about), "dim")))
+    for text, style in said:
+        out.print(indented(Text(clean(f"- {text}"), style), 4))
+
+
+def _print_more(out: Screen, number: int, shown: int | None, what: str) -> None:
+    if shown is not None and number > shown:
+        out.print()
+        out.print(indented(f"{number - shown} more {what}"))
 
 
 def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
@@ -138,26 +151,8 @@ def _costs(by_metric: dict[tuple[str, str], Document]) -> str:
     return ", ".join(parts) + "."
 
 
-def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
-    out = screen()
-    for error in dict.fromkeys(reply["error"] for reply in replies if "error" in reply):
-        out.print(indented(Text(clean(f"Failed: {error}"), style="red")))
-    faulty = [reply for reply in replies if reply.get("fault")]
-    for reply in faulty[:shown]:
-        facing = f" to {reply['facing']}" if reply["facing"] else ""
-        kind = f" ({reply['kind']})" if reply["kind"] else ""
-        out.print()
-        out.print(indented(Text(clean(f"{reply['who']} at {reply['at']}{facing} {reply['fault']}{kind}"), "dim")))
-        for message, answer in zip(reply["ask"], reply["answers"]):
-            out.print(indented(Text(clean(f"- {message}")), 4))
-            out.print(indented(Text(clean(f"- {answer}"), voice(reply["who"])), 4))
-    if shown is not None and len(faulty) > shown:
-        out.print()
-        out.print(indented(f"{len(faulty) - shown} more such answers: --verbose shows them."))
-
-
-@bench.command()
-@click.argument("story", metavar="[STORY]", required=False)
+@click.command()
+@click.argument("story", metavar="[STORY]", default="")
 @click.option(
     "--replies", type=FILE, metavar="FILE.jsonl",
     help="Judge replies that should pass instead, one a line: character, profile, setting, history, reply, kind, and "
@@ -167,10 +162,7 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     "--rule", "rules", multiple=True, metavar="RULE", default=("anachronism<=0", "unwitnessed<=0"), show_default=True,
     help="The guard to judge, as in 'anachronism<=0'; all that are given judge together.",
 )  # fmt: skip
-@click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True,
-    help="Judge the guard that an agent has instead. Commas, or repeated.",
-)  # fmt: skip
+@agents_option("Judge the guard that an agent has instead.")
 @click.option(
     "--guard", "guards", multiple=True, metavar="MODULE:FACTORY",
     help="A guard of your own instead: called with the story, it gives a function of (situation, history, draft) to "
@@ -180,16 +172,12 @@ def _print_faults(replies: Sequence[Document], shown: int | None) -> None:
     "--limit", type=click.IntRange(1, 10_000), default=60, show_default=True, metavar="N",
     help="Judge a seeded sample of N situations.",
 )  # fmt: skip
-@shared("seed")
-@click.option("-v", "--verbose", is_flag=True, help="Show every draft that was judged wrongly.")
+@shared("seed verbose", verbose="Show every draft that was judged wrongly.")
 @click.option(
     "--items", "--save-items", "items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."
 )
-@shared("output report as_json")
-def guard(
-    options: Shared, story: str | None, replies: Path | None, rules: tuple[str, ...], agents: tuple[str, ...],
-    guards: tuple[str, ...], limit: int, verbose: bool, items: Path | None,
-) -> None:  # fmt: skip
+@shared("output report json")
+def guard(options: Options, replies: Path | None, agents: tuple[str, ...], guards: tuple[str, ...]) -> None:
     """What gets past a guard, when a hostile writer offers a story's later lines and other people's secrets?
 
     For characters at sampled moments it offers later lines, lines of scenes they did not attend, and secrets; beside
@@ -202,33 +190,40 @@ def guard(
         understudy bench guard demo --guard mine:guard --verbose
         understudy bench guard --replies good.jsonl
     """
-    from understudy.bench.guard import bench_guard, rule_judge
+    from understudy.bench.guard import SITUATIONS, bench_guard, rule_judge
     from understudy.judging import Rule
 
-    check_writable(items, options.output, options.report)
-    if (story is None) == (replies is None):
+    if bool(options.story) == (replies is not None):
         raise click.UsageError("say what to judge on: a STORY, or --replies FILE.jsonl")
-    shown = None if verbose else SHOWN
+    shown = None if options.verbose else SHOWN
     if replies is not None:
         if guards:
             raise click.UsageError("--replies judges agents: name them with --agent, not with --guard")
         measure(
             options,
             f"Guards on {replies.name}",
-            lambda watch: _judged_replies(replies, agents, items, watch),
+            lambda watch: _judged_replies(replies, agents, options.items, watch),
             lambda document: _print_replies(document, shown),
         )
         return
-    assert story is not None
-    opened = read_with_people(story)
+    options.check_outputs()
+    opened = read_with_people(options.story)
     judges = {spec: _guard_of(spec, opened) for spec in guards}
     judges |= {spec: _guard_of_agent(spec, opened) for spec in listed(agents)}
     if not judges:
-        judges = {" ".join(rules): rule_judge([Rule.parse(rule) for rule in rules], opened)}
+        judges = {" ".join(options.rules): rule_judge([Rule.parse(rule) for rule in options.rules], opened)}
     measure(
         options,
         f"Guards on {opened.title}",
-        lambda watch: bench_guard(opened, judges, limit, options.seed, watch, _files_of(story), save_items=items),
+        lambda watch: bench_guard(
+            opened,
+            judges,
+            options.limit or SITUATIONS,
+            options.seed,
+            watch,
+            _files_of(options.story),
+            save_items=options.items,
+        ),
         lambda document: _print_guard(document, shown),
     )
 
@@ -265,49 +260,36 @@ def _guarding(spec: str, stories: Callable[[str], Sequence[Story]]) -> GuardingA
 
 
 def _print_replies(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
+    out, replies = screen(), grouped(document["replies"], "agent")
     columns = [Figures("share", show="value 95% n", spread_form=".2f")]
-    for agent in dict.fromkeys(row["agent"] for row in rows):
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
-        of_agent = [row for row in rows if row["agent"] == agent]
         print_rows(of_agent, {"kind": "kind", "": "metric", "by": "guard"}, columns)
-        changed = [
-            reply for reply in document["replies"] if reply["agent"] == agent and (reply["stopped"] or reply["altered"])
-        ]
+        changed = [reply for reply in replies.get(agent, ()) if reply["stopped"] or reply["altered"]]
         for reply in changed[:shown]:
             reasons = ", ".join(f"{guard}: {reason}" for guard, reason in reply["stopped"].items()) or "altered"
-            out.print()
-            out.print(indented(Text(clean(f"line {reply['line']}, {reply['character']} ({reasons})"), "dim")))
-            out.print(indented(Text(clean(f"- {reply['reply']}")), 4))
-            if "said" in reply:
-                out.print(indented(Text(clean(f"- {reply['said']}"), voice(reply["character"])), 4))
-        if shown is not None and len(changed) > shown:
-            out.print()
-            out.print(indented(f"{len(changed) - shown} more replies are stopped or altered: --verbose shows them."))
+            said = [(reply["reply"], ""), *([(reply["said"], voice(reply["character"]))] if "said" in reply else [])]
+            _print_example(out, f"line {reply['line']}, {reply['character']} ({reasons})", said)
+        _print_more(out, len(changed), shown, "replies are stopped or altered: --verbose shows them.")
         out.print()
 
 
 def _print_guard(document: Document, shown: int | None) -> None:
-    rows, out = document["rows"], screen()
+    out, drafts = screen(), grouped(document["drafts"], "agent")
     columns = [Figures("stopped", show="value 95% n", spread_form=".2f")]
-    for agent in dict.fromkeys(row["agent"] for row in rows):
+    for agent, of_agent in grouped(document["rows"], "agent").items():
         out.print(heading(agent))
-        of_agent = [row for row in rows if row["agent"] == agent]
         print_rows(of_agent, {"offered": "offered"}, columns)
-        drafts = [draft for draft in document["drafts"] if draft["agent"] == agent]
-        passed = [draft for draft in drafts if draft["offered"] != "own" and not draft["stopped"]]
-        wrong = [draft for draft in drafts if draft["offered"] == "own" and draft["stopped"]]
+        of_drafts = drafts.get(agent, ())
+        passed = [draft for draft in of_drafts if draft["offered"] != "own" and not draft["stopped"]]
+        wrong = [draft for draft in of_drafts if draft["offered"] == "own" and draft["stopped"]]
         for title, some in (("Let pass", passed), ("Own lines stopped", wrong)):
             if some:
+                is_cut = shown is not None and len(some) > shown
                 out.print()
-                out.print(
-                    indented(
-                        f"{title}:" if shown is None or len(some) <= shown else f"{title}, {shown} of {len(some)}:"
-                    )
-                )
+                out.print(indented(f"{title}, {shown} of {len(some)}:" if is_cut else f"{title}:"))
             for draft in some[:shown]:
-                where = (
-                    f"{draft['who']} at {draft['at']} to {draft['facing']}, {draft['stopped'] or draft['offered']}: "
-                )
-                out.print(indented(Text(clean(where), "dim") + Text(clean(draft["text"])), 4))
+                why = draft["stopped"] or draft["offered"]
+                where = clean(f"{draft['who']} at {draft['at']} to {draft['facing']}, {why}: ")
+                out.print(indented(Text(where, "dim") + Text(clean(draft["text"])), 4))
         out.print()

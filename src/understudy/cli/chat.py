@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from rich.text import Text
 
 from understudy.agents import draws_on_lines
-from understudy.cli.conversation import Conversation
+from understudy.agents.conversation import Conversation
 from understudy.cli.options import (
     agent_option,
     annotated_option,
@@ -114,8 +114,9 @@ def chat(
         opened_stories.append(opened)
         filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
         entries = lore_in(lore)
-        remembered = None if person is None else RememberedChat(open_memory(), remembered_person(person).name)
-        conversation = Conversation(opened, filtered, name, at, facing, lore=entries, remembered=remembered)
+        user = None if person is None else remembered_person(person)
+        remembered = None if user is None else RememberedChat(open_memory(), user.name)
+        conversation = Conversation(opened, filtered, name, at, facing or user, lore=entries, remembered=remembered)
         is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
         conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
         prompt = ChatPrompt(screen(), conversation, why)
@@ -141,7 +142,7 @@ def _print_document(conversation: Conversation, messages: tuple[str, ...]) -> No
         conversation.say(message)
     document = reply_document(conversation.answered[-1].reply)
     if len(messages) > 1 or conversation.greeting is not None:
-        document["turns"] = list(conversation.turns())
+        document["turns"] = conversation.turns()
     print_json(document)
 
 

@@ -13,21 +13,19 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import click
 from rich.text import Text
 
-from understudy.cli.options import check_writable, existing_refused, force_option, json_option
+from understudy.cli.options import FILE, Options, check_output, key_in, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import Column, clean, indented, print_json, print_table, screen
-from understudy.cli.tables import RIGHT
-from understudy.errors import InputError
+from understudy.cli.show import clean, indented, print_json, screen
+from understudy.cli.tables import print_table
 from understudy.registry import Imported
 
 if TYPE_CHECKING:
-    from understudy.bench.check.running import CheckRepeat, CheckResult
+    from understudy.bench.check import CheckRepeat, CheckResult
     from understudy.language.backends import Backend
 
 __all__ = ["check", "junit_xml"]
 
 KEY, OPENAI_KEY = "UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"
-FILE = click.Path(path_type=Path, dir_okay=False)
 SHOWN = 3  # failing conversations of a test that are shown
 OPEN_BACKEND = Imported("understudy.language.backends.openai_api", "OpenAIBackend")  # HTTP and TLS are slow to import
 
@@ -42,26 +40,19 @@ OPEN_BACKEND = Imported("understudy.language.backends.openai_api", "OpenAIBacken
     "--repeats", type=click.IntRange(1, 1000), metavar="N", help="Repeats of each test, whatever the file says."
 )
 @click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0.1),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
+    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS",
     help="Longest wait for a reply to begin.",
-)
+)  # fmt: skip
 @click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True, help="Of a request that fails.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the first repeat.")
+@shared("seed", seed="Seed of the first repeat.")
 @click.option("--junit", type=FILE, metavar="FILE.xml", help="Write JUnit XML, for a CI system.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every failing conversation, and the replies of passed tests.")
+@shared("verbose", verbose="Show every failing conversation, and the replies of passed tests.")
 @click.option("--init", is_flag=True, help="Write an example to TESTS.toml instead.")
-@force_option
-@json_option
+@shared("force json")
 @click.pass_context
 def check(
-    ctx: click.Context, tests: Path, url: str | None, model: str | None, key_file: Path | None, jobs: int,
-    repeats: int | None, timeout_s: float, retries: int, seed: int, junit: Path | None, verbose: bool, init: bool,
-    force: bool, as_json: bool,
+    ctx: click.Context, options: Options, tests: Path, url: str | None, model: str | None, key_file: Path | None,
+    jobs: int, repeats: int | None, timeout_s: float, retries: int, junit: Path | None, init: bool,
 ) -> None:  # fmt: skip
     """Put the tests of a file to a bot that speaks the OpenAI API, and judge its replies.
 
@@ -74,28 +65,28 @@ def check(
         understudy check tests.toml --url https://bots.test --model ann --json
     """
     if init:
-        _write_example(tests, force)
+        _write_example(tests, options.force)
         return
     if url is None:
         raise click.UsageError("say where the bot answers: --url URL, as in http://127.0.0.1:8321/v1")
     from dataclasses import replace
 
-    from understudy.bench.check.running import document_of, run_tests
+    from understudy.bench.check import document_of, run_tests
     from understudy.bench.check.tests_file import read_tests
 
-    check_writable(junit)
+    check_output(junit)
     file = read_tests(tests, read_showing)
     if repeats is not None:
         file = replace(file, tests=tuple(replace(test, repeats=repeats) for test in file.tests))
     with watching() as watch:
         backend_for = _backends(url, _key(url, key_file), timeout_s, retries)
-        results = run_tests(file, backend_for, model, jobs, seed, watch)
+        results = run_tests(file, backend_for, model, jobs, options.seed, watch)
     if junit is not None:
         junit.write_bytes(junit_xml(tests.stem, results))
-    if as_json:
-        print_json(document_of(file, results, url, model, seed))
+    if options.as_json:
+        print_json(document_of(file, results, url, model, options.seed))
     else:
-        _print(results, verbose)
+        _print(results, options.verbose)
         if junit is not None:
             click.echo(f"The JUnit XML is in {junit}.")
     if not all(result.passed for result in results):
@@ -103,11 +94,10 @@ def check(
 
 
 def _write_example(path: Path, force: bool) -> None:
-    from understudy.bench.check.running import EXAMPLE
+    from understudy.bench.check import example
 
-    check_writable(path)
-    existing_refused(path, force)
-    path.write_text(EXAMPLE, encoding="utf-8")
+    check_output(path, force=force)
+    path.write_text(example(), encoding="utf-8")
     click.echo(f"An example is in {path}.")
     click.echo(f"Next: understudy check {path} --url http://127.0.0.1:8321/v1 --model demo/Zita@2.3")
 
@@ -126,15 +116,7 @@ def _backends(url: str, key: str | None, timeout_s: float, retries: int) -> Call
 def _key(url: str, file: Path | None) -> str | None:
     """The key of a file or of the environment; OpenAI's goes over an open network in no case."""
     if file is not None:
-        try:
-            key = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                "cannot be read as a key: give a text file that holds the key and nothing else", file
-            ) from error
-        if not key or len(key.split()) != 1:
-            raise InputError("holds no key, or more than one: write the key into it and nothing else", file)
-        return key
+        return key_in(file, is_one_word=True)
     if key := os.environ.get(KEY, "").strip():
         return key
     parts = urlsplit(url)
@@ -146,9 +128,7 @@ def _key(url: str, file: Path | None) -> str | None:
 def _print(results: Sequence[CheckResult], verbose: bool) -> None:
     out = screen()
     repeated = any(len(result.repeats) > 1 for result in results)
-    columns: list[Column] = [("", {"no_wrap": True}), ("test", {})]
-    columns += [("passed", RIGHT), ("95%", RIGHT), ("of", RIGHT)] if repeated else []
-    columns += [("seconds", RIGHT)]
+    columns = ["<", "test", *([">passed", ">95%", ">of"] if repeated else []), ">seconds"]
     lines = []
     for result in results:
         share = result.share

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from understudy.cli.options import json_option, story_argument
+from understudy.cli.options import FILE, Options, shared
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.show import Screen, clean, heading, indented, print_json, screen, short, voice
 from understudy.errors import InputError, UnderstudyError
@@ -25,8 +25,8 @@ ITEMS = 8  # of a chart
 
 
 @click.command(short_help="Lines that do not fit what came before them.")
-@story_argument
-@click.option("--at", metavar="MOMENT", help="Only lines of this part, chapter or scene.")
+@shared("story")
+@click.option("--at", "within", metavar="MOMENT", help="Only lines of this part, chapter or scene.")
 @click.option("--who", metavar="NAME", help="Only this person's lines.")
 @click.option(
     "--least", type=click.FloatRange(0, 1), default=0.5, show_default=True, metavar="CONFIDENCE",
@@ -36,15 +36,13 @@ ITEMS = 8  # of a chart
 @click.option("--restore", multiple=True, metavar="ID", help="List it again after all; may be repeated.")
 @click.option("--all", "show_all", is_flag=True, help="Also list what was dismissed.")
 @click.option("--fail", is_flag=True, help="End with status 1 if any line is listed, for a CI job.")
-@click.option(
-    "--chart", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.svg", help="Draw who learns what when."
-)
-@click.option("--item", "items", multiple=True, metavar="NAME", help="What the chart shows; may be repeated.")
-@json_option
+@click.option("--chart", type=FILE, metavar="FILE.svg", help="Draw who learns what when.")
+@click.option("--item", "shown", multiple=True, metavar="NAME", help="What the chart shows; may be repeated.")
+@shared("json")
 @click.pass_context
 def continuity(
-    ctx: click.Context, story: str, at: str | None, who: str | None, least: float, dismiss: tuple[str, ...],
-    restore: tuple[str, ...], show_all: bool, fail: bool, chart: Path | None, items: tuple[str, ...], as_json: bool,
+    ctx: click.Context, options: Options, within: str | None, who: str | None, least: float, dismiss: tuple[str, ...],
+    restore: tuple[str, ...], show_all: bool, fail: bool, chart: Path | None, shown: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Lines in which somebody says what they cannot know yet, has what they gave away, speaks while dead or after
     leaving, or meets somebody for the second time as if for the first.
@@ -61,18 +59,18 @@ def continuity(
     """
     from understudy.people.continuity import Dismissals, check_continuity
 
-    if items and chart is None:
+    if shown and chart is None:
         raise click.UsageError("--item says what a chart shows: give --chart FILE.svg as well")
-    opened = read_showing(story)
+    opened = read_showing(options.story)
     with watching() as watch:
         found = check_continuity(opened, watch)
-    dismissals = Dismissals(_dismissals_file(story))
+    dismissals = Dismissals(_dismissals_file(options.story))
     _decide(found, dismissals, dismiss, restore)
     if chart is not None:
-        _draw(opened, found, chart, items)
-    faults = _selected(opened, found.faults, at, who, least)
+        _draw(opened, found, chart, shown)
+    faults = _selected(opened, found.faults, within, who, least)
     listed = [fault for fault in faults if show_all or fault not in dismissals]
-    if as_json:
+    if options.as_json:
         print_json(_document(opened, found, listed, dismissals))
     else:
         _print(screen(), opened, listed, dismissals, len(faults) - len(listed))

@@ -7,14 +7,13 @@ is answered.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import click
 
-from understudy.cli.cast_and_scenes import cast_table
 from understudy.cli.chat import print_why
 from understudy.cli.options import DEFAULT_AGENT, json_option, load_reply_agent
 from understudy.cli.show import (
@@ -29,15 +28,17 @@ from understudy.cli.show import (
     voice,
     when,
 )
+from understudy.cli.story import print_cast
 from understudy.formats import probes_of, read
 from understudy.formats.documents import cast_document, line_document, reply_document
 from understudy.formats.story_folder import Probe
 from understudy.story.dialogue import USER_NAME, Agent, Reply, Situation, Turn, situation_at
 from understudy.story.persona import Persona, persona_at
-from understudy.story.spoiler_free import Course, courses_so_far
-from understudy.story.types import Line, Moment, Scene
+from understudy.story.spoiler_free import courses_so_far
+from understudy.story.storyfile import Story
+from understudy.story.types import Line, Moment
 
-__all__ = ["Answer", "Route", "Secret", "Tour", "Unknown", "demo"]
+__all__ = ["ROUTE", "WRITING", "Answer", "Route", "Secret", "Tour", "Unknown", "demo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +60,12 @@ class Route:
 
 
 ROUTE = Route(
-    story="demo",
-    who="Zita Karst",
-    towards="Casimir Ould",
-    facing="Pia Lenk",
-    question="Do you trust the Prior?",
-    early="1.2",
-    late="2.4",
-    keeper="Pia Lenk",
-    kept_at="1.3",
-    unknown="identity",
-)
+    "demo", "Zita Karst", towards="Casimir Ould", facing="Pia Lenk", question="Do you trust the Prior?", early="1.2",
+    late="2.4", keeper="Pia Lenk", kept_at="1.3", unknown="identity",
+)  # fmt: skip
 MAIN_CAST = 8
 LONGEST = 200  # characters of a line that is shown
 WRITING = ("pip install '.[local]'", "understudy models pull smollm2")
-
-
-@dataclass(frozen=True, slots=True)
-class Turning:
-    """A tie over the whole story."""
-
-    persona: Persona
-    to: str
-    course: Course
 
 
 @dataclass(frozen=True)
@@ -99,6 +83,17 @@ class Answer:
     @property
     def asked_by(self) -> str:
         return self.situation.faced.name if self.situation.faced else USER_NAME
+
+    def document(self) -> dict[str, Any]:
+        persona = self.situation.persona
+        asked = {"moment": persona.moment.dotted, "facing": self.asked_by, "question": self.question}
+        return {"character": persona.name, **asked, **reply_document(self.reply)}
+
+    def show(self, out: Screen) -> None:
+        """The question first, since the answer may take a model some seconds."""
+        persona = self.situation.persona
+        out.print(f"\nAt {when(persona.moment)}, {clean(self.asked_by)} asks: {clean(self.question)}")
+        out.print(indented(f"{clean(persona.name)}: {clean(self.reply.text)}"), style=voice(persona.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +126,9 @@ class Tour:
     def __init__(self, route: Route = ROUTE) -> None:
         self.route = route
         self.story = read(route.story)
-        self._probes = list(probes_of(route.story, self.story))
-        self._finder, self._agent = self._load_agents()
+        finder, self._agent = _load_agents(self.story)
         self.answers = tuple(
-            Answer(self._finder, situation_at(self.story, route.who, at, route.facing), route.question)
+            Answer(finder, situation_at(self.story, route.who, at, route.facing), route.question)
             for at in (route.early, route.late)
         )
 
@@ -144,68 +138,53 @@ class Tour:
         return bool(getattr(self._agent, "notice", ""))
 
     @cached_property
-    def turning(self) -> Turning:
-        situation = situation_at(self.story, self.route.who, Moment.end(), self.route.towards)
-        assert situation.faced is not None
-        to = situation.faced.name
-        return Turning(situation.persona, to, courses_so_far(self.story, situation.persona)[to])
-
-    @cached_property
     def secret(self) -> Secret:
         """The secret of the route, with the newest line that tells it to somebody else."""
-        for probe in self._probes:
-            if (probe.who, probe.at.dotted, probe.kind) != (self.route.keeper, self.route.kept_at, "secret"):
-                continue
-            answer = Answer(self._agent, situation_at(self.story, probe.who, probe.at, probe.facing), probe.ask)
-            known = _remembered(answer.situation.persona)
-            asker = _remembered(persona_at(self.story, answer.asked_by, probe.at))
-            for term in probe.must_not:
-                told = list(_saying(term, known))
-                if told and not any(_saying(term, asker)):
+        for probe, term in self._forbidden_terms(self.route.keeper, "secret"):
+            if probe.at.dotted == self.route.kept_at:
+                answer = Answer(self._agent, situation_at(self.story, probe.who, probe.at, probe.facing), probe.ask)
+                told = list(_saying(term, answer.situation.persona))
+                if told and not any(_saying(term, persona_at(self.story, answer.asked_by, probe.at))):
                     return Secret(told[-1], answer, probe)
         raise AssertionError(f"no probe of '{self.route.story}' asks {self.route.keeper} for a secret of hers")
 
     @cached_property
     def unknown(self) -> Unknown:
         """Something that a probe forbids, that she learns later, and that nothing she remembers at its moment says."""
-        for probe in self._probes:
-            if (probe.who, probe.kind) != (self.answers[0].situation.persona.name, self.route.unknown):
-                continue
+        for probe, term in self._forbidden_terms(self.route.who, self.route.unknown):
             persona = persona_at(self.story, probe.who, probe.at)
-            remembered = _remembered(persona)
-            for term in probe.must_not:
-                first = next(_saying(term, _lines(self.story.scenes())), None)
-                heard = next(_saying(term, _remembered(persona_at(self.story, probe.who, Moment.end()))), None)
-                if first is not None and heard is not None and not any(_saying(term, remembered)):
-                    return Unknown(persona, term, first, heard, len(remembered))
+            first = next(_saying(term, self.story), None)
+            heard = next(_saying(term, persona_at(self.story, probe.who, Moment.end())), None)
+            if first is not None and heard is not None and not any(_saying(term, persona)):
+                return Unknown(persona, term, first, heard, sum(len(scene.lines) for scene in persona.past.scenes()))
         raise AssertionError(f"no probe of '{self.route.story}' asks {self.route.who} about what she learns later")
 
-    def _load_agents(self) -> tuple[Agent, Agent]:
-        """The agent of the two moments, and that of the secret: the one that `chat` uses.
-
-        Two moments are two prompts, and a small machine takes seconds over each; by default they are answered with
-        what can be found, which tells as much about time. That there is no model is said at the end of the tour.
-        """
-        from understudy.judging.loading import AUTO, GUARDED, is_guarded, load_guarded
-
-        def load(spec: str) -> Agent:
-            return load_guarded(spec, lambda _: [self.story]) if is_guarded(spec) else load_reply_agent(spec)
-
-        spec = os.environ.get("UNDERSTUDY_AGENT") or DEFAULT_AGENT
-        chosen = load(spec)
-        return (load(GUARDED) if spec == AUTO else chosen), chosen
+    def _forbidden_terms(self, who: str, kind: str) -> Iterator[tuple[Probe, str]]:
+        for probe in probes_of(self.route.story, self.story):
+            if (probe.who, probe.kind) == (who, kind):
+                yield from ((probe, term) for term in probe.must_not)
 
 
-def _remembered(persona: Persona) -> list[Line]:
-    return list(_lines(persona.past.scenes()))
+def _load_agents(story: Story) -> tuple[Agent, Agent]:
+    """The agent of the two moments, and that of the secret: the one that `chat` uses.
+
+    Two moments are two prompts, and a small machine takes seconds over each; by default they are answered with what can
+    be found, which tells as much about time. That there is no model is said at the end of the tour.
+    """
+    from understudy.judging.loading import AUTO, GUARDED, is_guarded, load_guarded
+
+    def load(spec: str) -> Agent:
+        return load_guarded(spec, lambda _: [story]) if is_guarded(spec) else load_reply_agent(spec)
+
+    spec = os.environ.get("UNDERSTUDY_AGENT") or DEFAULT_AGENT
+    chosen = load(spec)
+    return (load(GUARDED) if spec == AUTO else chosen), chosen
 
 
-def _lines(scenes: Iterable[Scene]) -> Iterator[Line]:
-    return (line for scene in scenes for line in scene.lines)
-
-
-def _saying(term: str, lines: Iterable[Line]) -> Iterator[Line]:
-    return (line for line in lines if term.casefold() in line.text.casefold())
+def _saying(term: str, of: Story | Persona) -> Iterator[Line]:
+    """The lines of a story, or of those that somebody remembers, that say a term."""
+    scenes = of.past.scenes() if isinstance(of, Persona) else of.scenes()
+    return (line for scene in scenes for line in scene.lines if term.casefold() in line.text.casefold())
 
 
 @click.command(short_help="A tour of a minute.")
@@ -220,24 +199,23 @@ def demo(as_json: bool) -> None:
         understudy demo
     """
     tour = Tour()
-    if as_json:
-        print_json(_document(tour))
-    else:
-        _show(screen(), tour)
+    print_json(_document(tour)) if as_json else _show(screen(), tour)
 
 
 def _document(tour: Tour) -> dict[str, Any]:
     secret, unknown = tour.secret, tour.unknown
+    persona, to = _turning(tour)
+    course = courses_so_far(tour.story, persona)[to]
     return {
         "story": tour.story.title,
         "cast": cast_document(tour.story.cast()),
         "affection": {
-            "of": tour.turning.persona.name,
-            "to": tour.turning.to,
-            "course": [{"since": since.dotted, "level": level} for since, level in tour.turning.course],
+            "of": persona.name,
+            "to": to,
+            "course": [{"since": since.dotted, "level": level} for since, level in course],
         },
-        "answers": [_answered(answer) for answer in tour.answers],
-        "secret": {"told": line_document(secret.told), "kept": secret.is_kept, **_answered(secret.answer)},
+        "answers": [answer.document() for answer in tour.answers],
+        "secret": {"told": line_document(secret.told), "kept": secret.is_kept, **secret.answer.document()},
         "not_known_yet": {
             "character": unknown.persona.name,
             "moment": unknown.persona.moment.dotted,
@@ -250,92 +228,59 @@ def _document(tour: Tour) -> dict[str, Any]:
     }
 
 
-def _answered(answer: Answer) -> dict[str, Any]:
-    persona = answer.situation.persona
-    return {
-        "character": persona.name,
-        "moment": persona.moment.dotted,
-        "facing": answer.asked_by,
-        "question": answer.question,
-        **reply_document(answer.reply),
-    }
+def _turning(tour: Tour) -> tuple[Persona, str]:
+    """The character at the end, and the one towards whom the tie turns, by the name that the character knows."""
+    situation = situation_at(tour.story, tour.route.who, Moment.end(), tour.route.towards)
+    assert situation.faced is not None
+    return situation.persona, situation.faced.name
 
 
 def _show(out: Screen, tour: Tour) -> None:
     early, late = tour.answers
     scenes, lines = tour.story.count()
     out.print(heading(f"'{tour.story.title}', a story in {scenes} scenes and {lines:,} lines, comes with Understudy."))
-    out.print(cast_table(out, tour.story.cast()[:MAIN_CAST], aliases=False))
+    print_cast(out, tour.story.cast()[:MAIN_CAST], aliases=False)
 
-    _chapter(out, "1. A tie that turns")
-    print_affection(out, tour.turning.persona, tour.turning.to, tour.turning.course)
+    out.print(heading("\n1. A tie that turns"))
+    persona, to = _turning(tour)
+    print_affection(out, persona, to, courses_so_far(tour.story, persona)[to])
 
-    _chapter(out, "2. One question, two moments")
+    out.print(heading("\n2. One question, two moments"))
     out.print(f"{clean(early.situation.persona.name)} knows what she has lived through by then and nothing else.")
-    _show_answer(out, early)
-    print_why(out, early.reply, evidence=1, candidates=0)
-    _show_answer(out, late)
-    print_why(out, late.reply, evidence=1, candidates=2)
+    for answer, candidates in ((early, 0), (late, 2)):
+        answer.show(out)
+        print_why(out, answer.reply, evidence=1, candidates=candidates)
 
-    _show_secret(out, tour.secret)
-    _show_unknown(out, tour.unknown)
-
-    if tour.could_be_written:
-        _chapter(out, "For answers that are written")
-        out.print("There is no language model here: the answers above are found, not written. To get one:")
-        _commands(out, *WRITING)
-        out.print("Or use your own: 'understudy models --help'.")
-    _chapter(out, "Now you")
-    name, faced = (person.split()[0] for person in (late.situation.persona.name, late.asked_by))
-    _commands(
-        out,
-        f"understudy chat {tour.route.story} {name} --at {tour.route.late} --facing {faced}",
-        f"understudy persona {tour.route.story} {name} --at {tour.route.early}",
-        f"understudy scenes {tour.route.story} --from 1.1 --to 1.2 --text",
-        "understudy read YOUR-SCRIPTS/* -o yours.story",
-    )
-
-
-def _show_secret(out: Screen, secret: Secret) -> None:
-    _chapter(out, "3. A secret, kept from the one who asks")
-    answer = secret.answer
-    keeper, asker = clean(answer.situation.persona.name), clean(answer.asked_by)
-    out.print(f"{keeper} remembers this, and {asker} was not there:")
-    out.print(indented(spoken([secret.told], longest=LONGEST)))
-    _show_answer(out, answer)
+    out.print(heading("\n3. A secret, kept from the one who asks"))
+    answer = tour.secret.answer
+    out.print(f"{clean(answer.situation.persona.name)} remembers this, and {clean(answer.asked_by)} was not there:")
+    out.print(indented(spoken([tour.secret.told], longest=LONGEST)))
+    answer.show(out)
     notices = tuple(item for item in answer.reply.evidence if item.kind == "notice")
     print_why(out, replace(answer.reply, evidence=notices), candidates=0)
-    if not secret.is_kept:
+    if not tour.secret.is_kept:
         out.print("That told it. What the guards can find, and what not, is in docs/guards.md.")
 
-
-def _show_unknown(out: Screen, unknown: Unknown) -> None:
-    _chapter(out, "4. What she cannot know yet")
+    out.print(heading("\n4. What she cannot know yet"))
+    unknown, at = tour.unknown, tour.unknown.persona.moment
     out.print(f"{clean(unknown.persona.name)} will hear this:")
     out.print(indented(spoken([unknown.heard], longest=LONGEST)))
-    at = unknown.persona.moment
-    out.print(
-        f"At {at.dotted} she remembers {unknown.searched:,} lines, and none of them says '{clean(unknown.term)}'."
-        + (
-            f" It was said at {unknown.first.moment.dotted}, but she was not there."
-            if unknown.first.moment < at
-            else ""
-        )
-    )
+    said = f" It was said at {unknown.first.moment.dotted}, but she was not there." if unknown.first.moment < at else ""
+    remembered = f"At {at.dotted} she remembers {unknown.searched:,} lines, and none of them says"
+    out.print(f"{remembered} '{clean(unknown.term)}'.{said}")
 
-
-def _commands(out: Screen, *commands: str) -> None:
-    for command in commands:
-        out.print(indented(command))
-
-
-def _chapter(out: Screen, title: str) -> None:
-    out.print()
-    out.print(heading(title))
-
-
-def _show_answer(out: Screen, answer: Answer) -> None:
-    """The question first, since the answer may take a model some seconds."""
-    persona = answer.situation.persona
-    out.print(f"\nAt {when(persona.moment)}, {clean(answer.asked_by)} asks: {clean(answer.question)}")
-    out.print(indented(f"{clean(persona.name)}: {clean(answer.reply.text)}"), style=voice(persona.name))
+    if tour.could_be_written:
+        out.print(heading("\nFor answers that are written"))
+        out.print("There is no language model here: the answers above are found, not written. To get one:")
+        for command in WRITING:
+            out.print(indented(command))
+        out.print("Or use your own: 'understudy models --help'.")
+    out.print(heading("\nNow you"))
+    name, faced = (person.split()[0] for person in (late.situation.persona.name, late.asked_by))
+    for command in (
+        f"chat {tour.route.story} {name} --at {tour.route.late} --facing {faced}",
+        f"persona {tour.route.story} {name} --at {tour.route.early}",
+        f"scenes {tour.route.story} --from 1.1 --to 1.2 --text",
+        "read YOUR-SCRIPTS/* -o yours.story",
+    ):
+        out.print(indented(f"understudy {command}"))

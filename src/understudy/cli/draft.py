@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
 
-from understudy.cli.options import json_option, story_argument
+from understudy.cli.options import Options, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import Column, Screen, clean, indented, print_json, print_table, screen, short, spoken
+from understudy.cli.show import ask_in_turn, clean, indented, print_json, screen, short, spoken
+from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.story_folder import CAST
@@ -25,7 +25,7 @@ from understudy.story.types import Fact, Relation
 if TYPE_CHECKING:
     from understudy.people.llm_reader import LlmReader
 
-__all__ = ["claim_text", "draft", "draft_document", "review"]
+__all__ = ["draft"]
 
 LONGEST = 70  # characters of an example
 FIND = "find"
@@ -67,12 +67,12 @@ def draft() -> None:
 
 
 @draft.command(FIND, hidden=True)
-@story_argument
+@shared("story")
 @click.option("--llm", "use_llm", is_flag=True, help="Let the language model that is set up read every scene as well.")
 @click.option("--model", metavar="MODEL", help="With --llm: another model than the default, as in `--agent llm:MODEL`.")
 @click.option("--fresh", is_flag=True, help="Forget what a draft that was stopped, or the language model, had found.")
-@json_option
-def find(story: str, use_llm: bool, model: str | None, fresh: bool, as_json: bool) -> None:
+@shared("json")
+def find(options: Options, use_llm: bool, model: str | None, fresh: bool) -> None:
     """Find facts and ties in a story's text.
 
     \b
@@ -82,11 +82,11 @@ def find(story: str, use_llm: bool, model: str | None, fresh: bool, as_json: boo
     if model is not None and not use_llm:
         raise click.UsageError("--model goes with --llm")
     reader = _llm_reader(model, fresh) if use_llm else None
-    opened = read_showing(story)
+    opened = read_showing(options.story)
     with watching() as progress:
         finders: list[tuple[str, drafting.Finder]] = [*drafting.FINDERS, *([("llm", reader)] if reader else [])]
         drafted = drafting.draft(opened, progress, finders, fresh)
-    if as_json:
+    if options.as_json:
         cost = {} if reader is None else {"llm": _cost_document(reader)}
         print_json(draft_document(drafted) | cost)
         return
@@ -125,9 +125,8 @@ def _print_cost(reader: LlmReader) -> None:
 
 
 @draft.command("apply", short_help="Write what was taken into cast.toml.")
-@story_argument
-@json_option
-def apply_(story: str, as_json: bool) -> None:
+@shared("story json")
+def apply_(options: Options) -> None:
     """Write what was accepted or changed into the cast.toml of a story folder: from then on it is annotated.
 
     Entries are appended; what stands in the file stays as it is, comments too.
@@ -138,12 +137,12 @@ def apply_(story: str, as_json: bool) -> None:
     """
     from understudy.people.draft import apply_to_cast
 
-    folder = Path(story)
-    if embedded(story) is not None or not folder.is_dir():
-        raise InputError("is no story folder of yours: `understudy export --format folder` makes one", story)
-    opened = read_showing(story)
+    folder = Path(options.story)
+    if embedded(options.story) is not None or not folder.is_dir():
+        raise InputError("is no story folder of yours: `understudy export --format folder` makes one", options.story)
+    opened = read_showing(options.story)
     claims = apply_to_cast(opened, read_draft(opened), folder / CAST)
-    if as_json:
+    if options.as_json:
         print_json({"file": str(folder / CAST), "facts": _count(claims, Fact), "relations": _count(claims, Relation)})
     elif claims:
         click.echo(f"{_count(claims, Fact)} facts and {_count(claims, Relation)} ties were added to {folder / CAST}.")
@@ -192,8 +191,6 @@ def _print_draft(drafted: StoryDraft) -> None:
     kinds: dict[tuple[bool, str], list[PlacedEntry]] = {}
     for placed in drafted.entries:
         kinds.setdefault((isinstance(placed.claim, Relation), placed.entry.kind), []).append(placed)
-    right = {"justify": "right", "no_wrap": True}
-    columns: list[Column] = [("kind", {"no_wrap": True}), ("found", right), ("used", right), "for example"]
     rows: list[list[str | Text]] = []
     for (is_tie, kind), entries in sorted(kinds.items()):
         best = max(entries, key=lambda placed: (not placed.problem, placed.entry.finding.confidence))
@@ -202,7 +199,7 @@ def _print_draft(drafted: StoryDraft) -> None:
         example.append(f"  ({best.entry.finding.sources[0].dotted})", style="dim")
         rows.append([f"{kind} (tie)" if is_tie else kind, f"{len(entries):,}", f"{used:,}", example])
     if rows:
-        print_table(screen(), columns, rows, indent=0)
+        print_table(screen(), ["<kind", ">found", ">used", "for example"], rows, indent=0)
     total, used = len(drafted.entries), len(drafted.used)
     click.echo(f"\n{total:,} found, {used:,} of them used: they are in {drafted.file.path}.")
     if drafted.left_out:
@@ -225,17 +222,17 @@ LONGEST_LINE = 300  # characters of a source line
 SHOWN_LINES = 5
 
 
-@click.command(short_help="Take, reject or change what was found.")
-@story_argument
+@draft.command(short_help="Take, reject or change what was found.")
+@shared("story")
 @click.option("--take", "taken", metavar="ID", multiple=True, help="Take this entry; may be repeated.")
 @click.option("--reject", "rejected", metavar="ID", multiple=True, help="Reject this entry; may be repeated.")
 @click.option("--change", "changed", nargs=2, metavar="ID VALUE", multiple=True, help="Take it with another value.")
 @click.option("--all-of", "kinds", metavar="KIND", multiple=True, help="Take all of an attribute or kind of tie.")
 @click.option("--undo", "take_back", is_flag=True, help="Take back the last decision.")
-@json_option
+@shared("json")
 def review(
-    story: str, taken: tuple[str, ...], rejected: tuple[str, ...], changed: tuple[tuple[str, str], ...],
-    kinds: tuple[str, ...], take_back: bool, as_json: bool,
+    options: Options, taken: tuple[str, ...], rejected: tuple[str, ...], changed: tuple[tuple[str, str], ...],
+    kinds: tuple[str, ...], take_back: bool,
 ) -> None:  # fmt: skip
     """Decide about what `understudy draft` found: one entry after the other, with its lines and who was there.
 
@@ -250,106 +247,59 @@ def review(
         understudy draft review my-story/ --change 5be21f03 "a head nurse"
         understudy draft review my-story/ --undo
     """
-    opened = read_showing(story)
+    opened = read_showing(options.story)
     drafted = read_draft(opened)
-    steps: list[Callable[[FoundFile], FoundFile]] = []
-    if take_back:
-        steps.append(FoundFile.undone)
-    steps += [lambda file, kind=kind: accept(file, undecided_of_kind(file, kind)) for kind in kinds]  # type: ignore[misc]
-    if taken:
-        steps.append(lambda file: accept(file, taken))
-    if rejected:
-        steps.append(lambda file: reject(file, rejected))
-    for entry_id, value in changed:
-        steps.append(lambda file, of=entry_id, to=value: change(file, of, to, opened.schema))  # type: ignore[misc]
-    if not steps and not as_json and sys.stdin is not None and sys.stdin.isatty():
-        Reviewing(screen(), opened, drafted.file).run(drafted.entries)
+    is_told = bool(take_back or kinds or taken or rejected or changed)
+    if not is_told and not options.as_json and sys.stdin is not None and sys.stdin.isatty():
+        _review(opened, drafted)
         return
-    file = drafted.file
-    for step in steps:
-        file = step(file)
-    if steps:
+    file = drafted.file.undone() if take_back else drafted.file
+    for kind in kinds:
+        file = accept(file, undecided_of_kind(file, kind))
+    file = accept(file, taken) if taken else file
+    file = reject(file, rejected) if rejected else file
+    for entry_id, value in changed:
+        file = change(file, entry_id, value, opened.schema)
+    if is_told:
         file.write()
     drafted = read_draft(opened)
-    if as_json:
-        print_json(draft_document(drafted))
-    else:
-        _print_entries(drafted)
+    print_json(draft_document(drafted)) if options.as_json else _print_entries(drafted)
 
 
-class Reviewing:
-    """Asks about undecided entries, one after the other."""
+def _review(story: Story, drafted: StoryDraft) -> None:
+    """Asks about undecided entries, the surest of each kind first."""
+    out, waiting = screen(), sorted(drafted.entries, key=lambda each: (each.entry.kind, -each.entry.finding.confidence))
+    by_id = {placed.entry.id: placed for placed in waiting}
 
-    def __init__(self, out: Screen, story: Story, file: FoundFile) -> None:
-        self.out, self.story, self.file = out, story, file
-
-    def run(self, entries: Sequence[PlacedEntry]) -> None:
-        waiting = sorted(entries, key=lambda placed: (placed.entry.kind, -placed.entry.finding.confidence))
-        index, decided = 0, 0
-        while index < len(waiting):
-            placed = waiting[index]
-            if entry_of(self.file, placed.entry.id).decision.verdict:
-                index += 1
-                continue
-            self._show(placed, index + 1, len(waiting))
-            key = click.prompt(KEYS, type=click.Choice(list("trcasuq")), show_choices=False, default="s")
-            if key == "q":
-                break
-            if key == "u":
-                index, decided = self._undo(waiting, index), max(decided - 1, 0)
-                continue
-            decided += key != "s"
-            index += self._decide(placed, key)
-        click.echo(f"{decided} decisions are in {self.file.path}.")
-
-    def _decide(self, placed: PlacedEntry, key: str) -> int:
-        """Does what a key says; returns how far to go on."""
-        entry_id, kind = placed.entry.id, placed.entry.kind
-        try:
-            if key == "t":
-                self._write(accept(self.file, [entry_id]))
-            elif key == "r":
-                self._write(reject(self.file, [entry_id]))
-            elif key == "c":
-                value = click.prompt("What should it be", default="", show_default=False)
-                self._write(change(self.file, entry_id, value, self.story.schema))
-            elif key == "a":
-                ids = undecided_of_kind(self.file, kind)
-                how = click.prompt(f"[t]ake or [r]eject all {len(ids)} of '{kind}'", type=click.Choice(["t", "r"]))
-                self._write((accept if how == "t" else reject)(self.file, ids))
-        except InputError as error:
-            click.echo(clean(str(error)), err=True)
-            return 0
-        return 1
-
-    def _undo(self, waiting: Sequence[PlacedEntry], index: int) -> int:
-        """Takes back the last decision; returns the first entry that is undecided again."""
-        try:
-            again = {entry_id for entry_id, _ in self.file.undo[-1]} if self.file.undo else set()
-            self._write(self.file.undone())
-        except InputError as error:
-            click.echo(clean(str(error)), err=True)
-            return index
-        return min((place for place, placed in enumerate(waiting) if placed.entry.id in again), default=index)
-
-    def _write(self, file: FoundFile) -> None:
-        file.write()
-        self.file = file
-
-    def _show(self, placed: PlacedEntry, number: int, of: int) -> None:
-        finding = placed.claim.found
+    def show(file: FoundFile, entry_id: str, place: str) -> bool:
+        if entry_of(file, entry_id).decision.verdict:
+            return False
+        placed, finding = by_id[entry_id], by_id[entry_id].claim.found
         assert finding is not None
-        self.out.print(Text(f"\n{number}/{of}  ", style="dim").append(clean(claim_text(placed.claim)), style="bold"))
+        out.print(Text(place, style="dim").append(clean(claim_text(placed.claim)), style="bold"))
         note = f"confidence {finding.confidence:.2f}, from {placed.claim.since.dotted}, {placed.entry.finder}"
-        self.out.print(indented(Text(note + (f"; not used: {placed.problem}" if placed.problem else ""), style="dim")))
-        lines = [line for source in finding.sources[:SHOWN_LINES] if (line := self.story.line(source)) is not None]
-        self.out.print(indented(spoken(lines, longest=LONGEST_LINE)))
+        out.print(indented(Text(note + (f"; not used: {placed.problem}" if placed.problem else ""), style="dim")))
+        lines = [line for source in finding.sources[:SHOWN_LINES] if (line := story.line(source)) is not None]
+        out.print(indented(spoken(lines, longest=LONGEST_LINE)))
         if finding.witnesses:
-            self.out.print(indented(Text(f"there: {clean(', '.join(finding.witnesses))}", style="dim")))
+            out.print(indented(Text(f"there: {clean(', '.join(finding.witnesses))}", style="dim")))
+        return True
+
+    def decide(file: FoundFile, entry_id: str, key: str) -> FoundFile | None:
+        if key == "c":
+            value = click.prompt("What should it be", default="", show_default=False)
+            return change(file, entry_id, value, story.schema)
+        if key == "a":
+            kind = by_id[entry_id].entry.kind
+            ids = undecided_of_kind(file, kind)
+            how = click.prompt(f"[t]ake or [r]eject all {len(ids)} of '{kind}'", type=click.Choice(["t", "r"]))
+            return (accept if how == "t" else reject)(file, ids)
+        return accept(file, [entry_id]) if key == "t" else reject(file, [entry_id]) if key == "r" else None
+
+    ask_in_turn(drafted.file, list(by_id), KEYS, show, decide, FoundFile.write, FoundFile.undone)
 
 
 def _print_entries(drafted: StoryDraft) -> None:
-    columns: list[Column] = [("id", {"no_wrap": True}), "what", ("sure", {"no_wrap": True}), "decision"]
     rows = [
         [
             placed.entry.id,
@@ -360,6 +310,6 @@ def _print_entries(drafted: StoryDraft) -> None:
         for placed in drafted.entries
     ]
     if rows:
-        print_table(screen(), columns, rows, indent=0)
+        print_table(screen(), ["<id", "what", "<sure", "decision"], rows, indent=0)
     else:
         click.echo("Nothing was found.")

@@ -11,16 +11,8 @@ from typing import IO
 
 import click
 
-from understudy.cli.options import (
-    annotated_option,
-    at_option,
-    existing_refused,
-    facing_option,
-    force_option,
-    json_option,
-    story_argument,
-)
-from understudy.cli.progress import read_showing, read_with_people, working
+from understudy.cli.options import FILE, IN_FILE, PATH, Options, check_output, shared
+from understudy.cli.progress import read_showing, situation_of, working
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, shows_letters
 from understudy.errors import InputError
 from understudy.formats import EMBEDDED, read, sources_of
@@ -35,7 +27,6 @@ from understudy.formats.markdown import export_markdown
 from understudy.formats.positions import export_positions
 from understudy.formats.sillytavern import export_sillytavern
 from understudy.sources.source import SourceFile
-from understudy.story.dialogue import situation_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
@@ -49,15 +40,13 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
 
 
 @click.command(short_help="Write a story out, for other programs or as scripts.")
-@story_argument
+@shared("story")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), metavar="FORMAT", default="jsonl", show_default=True,
     help=f"One of {', '.join(FORMATS)}: JSON lines, a Parquet table, a folder of scripts with a cast.toml, a ConvoKit "
     "corpus (a folder), a screenplay, a Markdown dialogue, chats, or who speaks where without the text.",
 )  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File or folder to write (JSON and chats: stdout)."
-)
+@click.option("-o", "--output", type=PATH, help="File or folder to write (JSON and chats: stdout).")
 @click.option(
     "--as", "character", metavar="NAME", help="Chats: from whose chair; NAME's turns are the assistant's (`gpt`)."
 )
@@ -66,16 +55,13 @@ FORMATS = ["jsonl", "parquet", *FOLDERS, *SCRIPTS, *CHATS, POSITIONS]
     "--addressees", is_flag=True, help="JSON lines: add whom each line is said to, `to: {name: probability}`."
 )
 @click.option(
-    "--text", "texts", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+    "--text", "texts", type=PATH, multiple=True, metavar="FILE",
     help="Positions: the text the story was read from, where it does not lie beside it; may be repeated.",
 )  # fmt: skip
-@force_option
-@annotated_option
-@json_option
+@shared("force annotated json")
 def export(
-    story: str, form: str, output: Path | None, character: str | None, positions: bool, addressees: bool,
-    texts: tuple[Path, ...], force: bool, annotated: bool, as_json: bool,
-) -> None:  # fmt: skip
+    options: Options, form: str, character: str | None, positions: bool, addressees: bool, texts: tuple[Path, ...]
+) -> None:
     """Write out a story: one row a line {moment, scene, speaker, text, source}, scripts that read back the same, or
     conversations for other programs: ConvoKit's, ShareGPT's, messages by role, SillyTavern's.
 
@@ -94,8 +80,8 @@ def export(
     Positions hold who speaks, when, and who is there, by offsets into the text and without a word of it; whoever has
     the same text reads them back with `understudy read emma.positions.jsonl --text emma.txt`.
     """
-    form = POSITIONS if positions else form
-    if output is None and (form not in ("jsonl", *CHATS) or as_json):
+    form, output = POSITIONS if positions else form, options.output
+    if output is None and (form not in ("jsonl", *CHATS) or options.as_json):
         raise click.UsageError("say with -o where it should be written")
     if addressees and form != "jsonl":
         raise click.UsageError("--addressees goes with --format jsonl")
@@ -103,17 +89,17 @@ def export(
         raise click.UsageError("--text goes with --format positions")
     if character is not None and form not in CHATS:
         raise click.UsageError(f"--as goes with --format {', '.join(CHATS)}")
-    opened = read_showing(story, annotated=annotated)
+    opened = read_showing(options.story, annotated=options.annotated)
     chair = None if character is None else opened.character(character).name
     reader = _addressees(opened) if addressees else None
     if output is None:
         _write_lines(opened, form, sys.stdout, chair, reader, not shows_letters())
         return
     if form not in FOLDERS:
-        existing_refused(output, force, sources_of(story)[0])
-    sources = _source_texts(opened, story, texts) if form == POSITIONS else {}
+        check_output(output, sources_of(options.story)[0], options.force)
+    sources = _source_texts(opened, options.story, texts) if form == POSITIONS else {}
     lines = _write(opened, form, output, chair, reader, sources)
-    if as_json:
+    if options.as_json:
         print_json({"story": opened.title, "format": form, "output": str(output), "lines": lines})
     else:
         click.echo(f"'{clean(opened.title)}': {lines:,} lines are in {output}.")
@@ -208,24 +194,14 @@ MOST_LISTED = 10
 
 
 @click.command(short_help="Make, look into or convert a character card.")
-@story_argument
-@click.argument("name", metavar="[NAME]", required=False)
-@at_option
-@facing_option
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .png, .json or .charx file to write."
-)
+@shared("story")
+@click.argument("name", metavar="[NAME]", default="")
+@shared("at facing")
+@click.option("-o", "--output", type=FILE, help="A .png, .json or .charx file to write.")
 @click.option("--spec", type=click.Choice(["2", "3"]), help="Which version of the card format to write.")
-@click.option(
-    "--picture", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A PNG to put the card into."
-)
-@force_option
-@annotated_option
-@json_option
-def card(
-    story: str, name: str | None, at: str, facing: str | None, output: Path | None, spec: str | None,
-    picture: Path | None, force: bool, annotated: bool, as_json: bool,
-) -> None:  # fmt: skip
+@click.option("--picture", type=IN_FILE, help="A PNG to put the card into.")
+@shared("force annotated json")
+def card(options: Options, spec: str | None, picture: Path | None) -> None:
     """Make a character card of a character at a moment; or, without NAME, look into a card and convert it.
 
     A card carries a character to other chat programs, as a PNG picture, as JSON, or as CHARX with the pictures and
@@ -238,22 +214,21 @@ def card(
         understudy card zita.png -o zita.json
         understudy card zita.png -o zita.charx
     """
-    if output is not None:
-        existing_refused(output, force)
-    if name is None and (story in EMBEDDED or Path(story).is_dir() or Path(story).suffix == ".story"):
-        raise click.UsageError(f"{story} is a story: say whose card it should be, as in `card {story} NAME`")
-    if name is None:
+    story, output = options.story, options.output
+    check_output(output, force=options.force)
+    if not options.name:
+        if story in EMBEDDED or Path(story).is_dir() or Path(story).suffix == ".story":
+            raise click.UsageError(f"{story} is a story: say whose card it should be, as in `card {story} NAME`")
         exported = read_card(Path(story))
         own_picture, assets = _belongings(Path(story), output)
     else:
-        opened = read_with_people(story, annotated)
-        situation = situation_at(opened, name, at, facing)
+        opened, situation = situation_of(options)
         who = situation.persona.name
         exported = card_at(situation, opened.title, int(spec) if spec else None, card_from_text(opened.card(who)))
         own_picture, assets = opened.picture(who), {}
     if output is not None:
         write_card(exported, output, picture or own_picture, int(spec) if spec else None, assets)
-    if as_json:
+    if options.as_json:
         print_json(
             {"output": str(output), "name": exported.name, "version": exported.version} if output else exported.document
         )

@@ -9,51 +9,23 @@ from typing import TYPE_CHECKING
 import click
 from rich.text import Text
 
-from understudy.cli.bench import bench, measure
-from understudy.cli.options import (
-    FOLDER,
-    IN_FILE,
-    Shared,
-    annotated_option,
-    json_option,
-    listed,
-    names_option,
-    seed_option,
-    shared,
-    story_argument,
-)
+from understudy.cli.bench import measure
+from understudy.cli.options import IN_FILE, Options, listed, shared
 from understudy.cli.progress import read_with_people, watching, working
-from understudy.cli.show import (
-    Column,
-    Screen,
-    bar,
-    clean,
-    heading,
-    indented,
-    print_json,
-    print_table,
-    screen,
-    short,
-    voice,
-)
-from understudy.cli.tables import RIGHT, Document, Figures, print_comparisons, print_rows, share
+from understudy.cli.show import Screen, bar, clean, heading, indented, print_json, screen, short, voice
+from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, print_table, share
 
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry
 
-__all__ = ["guess", "print_guess", "print_voices", "voices"]
+__all__ = ["guess", "guess_bench", "print_guess", "print_voices", "voices"]
 
 SHOWN = 110  # letters of a line
 REASONS = 3  # of each mask
 
-most_option = click.option(
-    "--main", "most", type=click.IntRange(2, 200), default=6, show_default=True, metavar="N",
-    help="How many main characters are hidden: those who speak most.",
-)  # fmt: skip
-
 
 @click.command(short_help="Hide the names in a scene: who is who, and why?")
-@story_argument
+@shared("story")
 @click.option("--scene", metavar="MOMENT", help="One scene, with the reasons. Otherwise all later ones, in figures.")
 @click.option("--from", "since", metavar="MOMENT", help="Where the later scenes begin (default: the last third).")
 @click.option(
@@ -62,15 +34,10 @@ most_option = click.option(
 )  # fmt: skip
 @click.option("--assigned", is_flag=True, help="One person behind each mask, for a model's folder or module:factory.")
 @click.option("--together", is_flag=True, help="Weight several models together: commas, or --model repeated.")
-@most_option
-@names_option
-@seed_option
-@annotated_option
-@json_option
+@shared("main names seed annotated json")
 def guess(
-    story: str, scene: str | None, since: str | None, models: tuple[str, ...], assigned: bool, together: bool,
-    most: int, names: str, seed: int, annotated: bool, as_json: bool,
-) -> None:  # fmt: skip
+    options: Options, scene: str | None, since: str | None, models: tuple[str, ...], assigned: bool, together: bool
+) -> None:
     """Who is speaking? Main characters become P0, P1, ..., and what came before tells who they are.
 
     Nothing later in the story is used. For authors: the answers are shown beside the guesses.
@@ -85,16 +52,17 @@ def guess(
         raise click.UsageError("--scene asks about one scene, --from about all later ones: give one of them")
     from understudy.guessing.story import GuessSettings, guess_later, guess_scene
 
-    settings = GuessSettings(_guesser(listed(models), names, assigned, together), most, names, seed)
-    opened = read_with_people(story, annotated)
+    guesser = _guesser(listed(models), options.names, assigned, together)
+    settings = GuessSettings(guesser, options.most, options.names, options.seed)
+    opened = read_with_people(options.story, options.annotated)
     if scene is not None:
         with working("Learning from what came before"):
             document = guess_scene(opened, scene, settings)
-        print_json(document) if as_json else _print_scene(document)
+        print_json(document) if options.as_json else _print_scene(document)
         return
     with watching() as watch:
         document = guess_later(opened, since, settings, watch)
-    if as_json:
+    if options.as_json:
         print_json(document)
         return
     screen().print(f"Learned from {document['learned_from']:,} scenes before {document['since']}.")
@@ -147,13 +115,10 @@ def _print_guess(out: Screen, guess: Document) -> None:
 
 
 @click.command(short_help="Which of the characters sound alike?")
-@story_argument
-@most_option
-@seed_option
+@shared("story main seed")
 @click.option("--pairs", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="Pairs to show.")
-@annotated_option
-@json_option
-def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_json: bool) -> None:
+@shared("annotated json")
+def voices(options: Options, pairs: int) -> None:
     """Which pairs of characters are hardest to tell apart, by which lines, and what would tell them apart.
 
     \b
@@ -163,17 +128,14 @@ def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_jso
     from understudy.guessing.story import GuessSettings
     from understudy.guessing.voices import voices_of
 
-    opened = read_with_people(story, annotated)
+    opened = read_with_people(options.story, options.annotated)
     with watching() as watch:
-        document = voices_of(opened, GuessSettings(most=most, seed=seed), watch)
-    if as_json:
-        print_json(document)
-        return
-    print_voices(document, pairs)
+        document = voices_of(opened, GuessSettings(most=options.most, seed=options.seed), watch)
+    print_json(document) if options.as_json else print_voices(document, pairs)
 
 
-@bench.command("guess")
-@click.option("--data", type=FOLDER, required=True, metavar="DIR", help="The TVShowGuess folder, with transcripts/.")
+@click.command("guess")
+@shared("data", data="The TVShowGuess folder, with transcripts/.")
 @click.option(
     "--judge", type=IN_FILE, metavar="FILE.jsonl",
     help="Scenes to judge on (default: dev.jsonl of the folder).",
@@ -197,11 +159,10 @@ def voices(story: str, most: int, seed: int, pairs: int, annotated: bool, as_jso
     "--people", type=IN_FILE, metavar="FILE.jsonl",
     help="What people said of the same scenes: `study results --format answers` of a `guess` study.",
 )  # fmt: skip
-@names_option
-@shared("limit seed items output report as_json")
+@shared("names limit seed items output report json")
 def guess_bench(
-    options: Shared, data: Path, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool,
-    ablations: bool, curve: bool, people: Path | None, names: str,
+    options: Options, judge: Path | None, models: tuple[str, ...], assigned: bool, together: bool, ablations: bool,
+    curve: bool, people: Path | None,
 ) -> None:  # fmt: skip
     """Who is speaking, in shows? Guessers learn from earlier episodes and are judged on later scenes.
 
@@ -220,8 +181,8 @@ def guess_bench(
         options,
         "Who is speaking?",
         lambda watch: bench_guess(
-            data, judge, listed(models) or MODELS, names, options.limit, options.seed, watch, options.items,
-            ablations=ablations, curve=curve, assigned=assigned, together=together, people=people,
+            options.data, judge, listed(models) or MODELS, options.names, options.limit, options.seed, watch,
+            options.items, ablations=ablations, curve=curve, assigned=assigned, together=together, people=people,
         ),
         print_guess,
     )  # fmt: skip
@@ -267,8 +228,7 @@ def _by_show(rows: Sequence[Document]) -> None:
     accuracies = [row for row in rows if row["metric"] == "accuracy"]
     shows = [*dict.fromkeys(row["show"] for row in accuracies if row["show"] != ALL), ALL]
     lines = list[Document]()
-    for model in dict.fromkeys(row["model"] for row in accuracies):
-        of_model = [row for row in accuracies if row["model"] == model]
+    for model, of_model in grouped(accuracies, "model").items():
         has_value = any(row["value"] is not None for row in of_model)
         if has_value:
             lines += [{**row, "line": short(model, WIDE)} for row in of_model]
@@ -296,11 +256,11 @@ def _by_character(rows: Sequence[Document]) -> None:
     """For each show a line of its people, those who are found best first."""
     accuracies = [row for row in rows if row["metric"] == "accuracy_by_character"]
     lines = []
-    for show in dict.fromkeys(row["show"] for row in accuracies):
-        people = sorted((row for row in accuracies if row["show"] == show), key=lambda row: -row["value"])
+    for show, of_show in grouped(accuracies, "show").items():
+        people = sorted(of_show, key=lambda row: -row["value"])
         lines.append((_plain(show), ", ".join(f"{row['character']} {share(row['value'])}" for row in people)))
     if lines:
-        _print(f"{rows[0]['model']}: by character", [("show", {"no_wrap": True}), ("accuracy", {})], lines)
+        _print(f"{rows[0]['model']}: by character", ["<show", "accuracy"], lines)
 
 
 def _by_cut(rows: Sequence[Document], name: str, title: str) -> None:
@@ -314,7 +274,7 @@ def _confusions(confusions: Sequence[Document]) -> None:
     """Who they were by line, whom they were taken for by column."""
     for confusion in confusions:
         names = confusion["names"][:MOST]
-        columns: list[Column] = [("who", {}), *((short(name, LONGEST), RIGHT) for name in names)]
+        columns = ["who", *(f">{short(name, LONGEST)}" for name in names)]
         lines = [
             (short(name, WIDE), *(str(count or "-") for count in counts[:MOST]))
             for name, counts in zip(names, confusion["counts"])
@@ -364,7 +324,7 @@ def print_voices(document: Document, most: int) -> None:
     ]  # fmt: skip
     unheard = [pair for pair in document["pairs"][:most] if pair["alike"] is None]
     out.print(heading("\nThe most alike (0.5: nobody could tell)"))
-    print_table(out, ["pair", "", ("alike", RIGHT), ("told apart", RIGHT)], rows)
+    print_table(out, ["pair", "", ">alike", ">told apart"], rows)
     for pair in unheard:
         out.print(indented(f"{', '.join(pair['pair'])}: {pair['reason']}"))
     for pair in document["pairs"][:most]:
@@ -379,7 +339,7 @@ def print_voices(document: Document, most: int) -> None:
                 out.print(indented(Text(f"only {who}: {', '.join(terms)}", "dim")))
 
 
-def _print(title: str, columns: Sequence[Column], lines: Iterable[Sequence[str]]) -> None:
+def _print(title: str, columns: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
     out = screen()
     out.print(heading(title))
     print_table(out, columns, lines)

@@ -1,23 +1,37 @@
-"""`understudy bench hpd` and `understudy stats`: HPD's tables for agents, and HPD's figures of a story."""
+"""`understudy bench hpd`, `stats` and `questions`: HPD's tables for agents, its figures of a story, a set like it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.bench import bench, measure
-from understudy.cli.options import IN_FILE, Shared, json_option, listed, shared, story_argument
-from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import Column, Screen, heading, print_json, print_table, screen
-from understudy.cli.tables import RIGHT, Document, Figures, print_rows
+from understudy.cli.bench import measure
+from understudy.cli.options import (
+    FILE,
+    IN_FILE,
+    IN_PATH,
+    Options,
+    agents_option,
+    check_output,
+    listed,
+    load_reply_agent,
+    shared,
+)
+from understudy.cli.progress import read_showing, read_with_people, watching
+from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
+from understudy.cli.tables import Document, Figures, grouped, print_rows, print_table
+from understudy.errors import InputError
+from understudy.formats import sources_of
+from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
+    from understudy.papers.hpd.questions import WrittenQuestions
     from understudy.papers.hpd.statistics import Annotations, CorpusStatistics, Spread
 
-__all__ = ["stats"]
+__all__ = ["hpd", "questions", "stats"]
 
 RANKING = ("mrr", "p@1", "r10@1", "r10@5")  # map is mrr where one reply is right
 SHORT = {"scene": "sce", "attributes": "att", "relations": "rel"}
@@ -27,16 +41,15 @@ WHO = {"given": "given", "agent": "agent"}
 SHOWN = 24  # chapters
 
 
-@bench.command()
+@click.command()
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True), required=True, metavar="DIR",
+    "--data", type=IN_PATH, required=True, metavar="DIR",
     help="The folder of the test sets, or one of them: HPD's, what `questions` made, or a `candidates` study.",
 )  # fmt: skip
-@click.option(
-    "--agents", "--agent", metavar="AGENT,...", multiple=True, show_default="tfidf,encoder,fitted,fitted+repeats",
-    help="Whom to judge: fitted, fitted+repeats, the name of an agent, a model folder, or module:factory of your own. "
-    "Commas, or repeated.",
-)  # fmt: skip
+@agents_option(
+    "Whom to judge: fitted, fitted+repeats, the name of an agent, a model folder, or module:factory of your own.",
+    shown="tfidf,encoder,fitted,fitted+repeats",
+)
 @click.option(
     "--given", metavar="PARTS,...", multiple=True,
     help="What agents are given: dialogue, dialogue+scene, ..., dialogue+scene+attributes+relations. Default: six of "
@@ -52,11 +65,10 @@ SHOWN = 24  # chapters
     help="Sessions to answer in words. Default: all of agents that write, none of agents that rank.",
 )  # fmt: skip
 @shared("limit seed items")
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), help="Keep answers here, to go on later.")
-@shared("output report as_json")
+@shared("cache output report json")
 def hpd(
-    options: Shared, data: Path, agents: tuple[str, ...], given: tuple[str, ...], train: Path | None, generation: bool,
-    replies: int | None, cache: Path | None,
+    options: Options, agents: tuple[str, ...], given: tuple[str, ...], train: Path | None, generation: bool,
+    replies: int | None,
 ) -> None:  # fmt: skip
     """What would Harry say? Choosing the right reply with HPD's scenes, attributes and relations, and without them.
 
@@ -79,8 +91,8 @@ def hpd(
         options,
         "HPD: what would Harry say?",
         lambda watch: bench_hpd(
-            data, listed(agents) or AGENTS, listed(given) or GIVEN, train, options.limit, options.seed, watch,
-            options.items, cache, generation, replies,
+            options.data, listed(agents) or AGENTS, listed(given) or GIVEN, train, options.limit, options.seed, watch,
+            options.items, options.cache, generation, replies,
         ),
         _print_hpd,
     )  # fmt: skip
@@ -92,8 +104,7 @@ def _print_hpd(document: Document) -> None:
         {**row, **{key: _short(row[key]) for key in ("given", "adds", "to") if row.get(key)}}
         for row in document["rows"]
     ]
-    for file in dict.fromkeys(row["file"] for row in rows if "file" in row):
-        of_file = [row for row in rows if row.get("file") == file]
+    for file, of_file in grouped(rows, "file").items():
         figures = [row for row in of_file if "adds" not in row]
         n = max(row["n"] for row in figures)
         _print_figures(figures, RANKING, f"{file}: finding the right reply, {n:,} sessions")
@@ -144,10 +155,10 @@ def _short(given: str) -> str:
 
 
 @click.command(short_help="A story in figures, beside those of HPD.")
-@story_argument
+@shared("story")
 @click.option("--chapters", "all_chapters", is_flag=True, help="Show every chapter, however many there are.")
-@json_option
-def stats(story: str, all_chapters: bool, as_json: bool) -> None:
+@shared("json")
+def stats(options: Options, all_chapters: bool) -> None:
     """Dialogues, turns, speakers and words of a story, and what its author annotated, beside HPD's own figures.
 
     A dialogue is a scene with talk. By chapter: how many attributes and ties hold at its end, and how many of them
@@ -162,10 +173,10 @@ def stats(story: str, all_chapters: bool, as_json: bool) -> None:
     from understudy.papers.hpd.published import HPD_SIZE
     from understudy.papers.hpd.statistics import corpus_statistics
 
-    opened = read_showing(story)
+    opened = read_showing(options.story)
     with watching() as progress:
         counted = corpus_statistics(opened, progress)
-    if as_json:
+    if options.as_json:
         paper = {split: dict(figures) for split, figures in HPD_SIZE.items()}
         print_json(counted.document() | {"paper": paper})
         return
@@ -187,30 +198,20 @@ def stats(story: str, all_chapters: bool, as_json: bool) -> None:
 def _print_talk(out: Screen, counted: CorpusStatistics) -> None:
     from understudy.papers.hpd.published import HPD_SIZE
 
-    train, test = HPD_SIZE["train"], HPD_SIZE["test"]
-    utterances = counted.turns.total
+    papers = HPD_SIZE["train"], HPD_SIZE["test"]
+    speakers = (f"{paper['least_speakers']}..{paper['most_speakers']}" for paper in papers)
     rows = [
-        (
-            "dialogues (scenes with talk)",
-            f"{counted.turns.n:,}",
-            "",
-            *(f"{paper['dialogues']:,}" for paper in (train, test)),
-        ),
-        ("turns a dialogue", *_spread(counted.turns), *(f"{paper['turns']}" for paper in (train, test))),
-        (
-            "speakers a dialogue",
-            *_spread(counted.speakers),
-            *(f"{paper['least_speakers']}..{paper['most_speakers']}" for paper in (train, test)),
-        ),
+        ("dialogues (scenes with talk)", f"{counted.turns.n:,}", "", *(f"{paper['dialogues']:,}" for paper in papers)),
+        ("turns a dialogue", *_spread(counted.turns), *(f"{paper['turns']}" for paper in papers)),
+        ("speakers a dialogue", *_spread(counted.speakers), *speakers),
         ("present in a dialogue", *_spread(counted.present), "", ""),
-        ("characters", f"{counted.characters:,}", "", *(f"{paper['characters']}" for paper in (train, test))),
+        ("characters", f"{counted.characters:,}", "", *(f"{paper['characters']}" for paper in papers)),
         ("characters who speak", f"{counted.speaking_characters:,}", "", "", ""),
-        ("utterances", f"{utterances:,}", "", "", ""),
+        ("utterances", f"{counted.turns.total:,}", "", "", ""),
         ("words an utterance", *_spread(counted.words), "", ""),
         ("distinct words", "-" if counted.distinct_words is None else f"{counted.distinct_words:,}", "", "", ""),
     ]
-    columns: list[Column] = [("", {"no_wrap": True}), ("here", RIGHT), ("range", RIGHT)]
-    print_table(out, [*columns, ("HPD train", RIGHT), ("HPD test", RIGHT)], rows)
+    print_table(out, ["<", ">here", ">range", ">HPD train", ">HPD test"], rows)
     if counted.no_words:
         click.echo(f"Words are not counted: {counted.no_words}")
 
@@ -223,25 +224,116 @@ def _spread(spread: Spread) -> tuple[str, str]:
 
 def _print_annotations(out: Screen, title: str, counts: dict[str, Annotations]) -> None:
     rows = [(name, f"{each.entries:,}", f"{each.people:,}", f"{each.changes:,}") for name, each in counts.items()]
-    columns: list[Column] = [(title, {"no_wrap": True}), ("entries", RIGHT), ("people", RIGHT), ("changes", RIGHT)]
-    print_table(out, columns, rows)
+    print_table(out, [f"<{title}", ">entries", ">people", ">changes"], rows)
 
 
 def _print_chapters(out: Screen, counted: CorpusStatistics, shown: int | None) -> None:
     chapters = counted.chapters[:shown]
-    rows = [
-        (
-            chapter.chapter,
-            f"{chapter.dialogues:,}",
-            f"{chapter.attributes:,}",
-            f"{chapter.attribute_changes:,}",
-            f"{chapter.relations:,}",
-            f"{chapter.relation_changes:,}",
-        )
-        for chapter in chapters
-    ]
-    columns: list[Column] = [("chapter", {"no_wrap": True})]
-    columns += [(head, RIGHT) for head in ("dialogues", "attributes", "changed", "ties", "changed")]
-    print_table(out, columns, rows)
+    counts = ("dialogues", "attributes", "attribute_changes", "relations", "relation_changes")
+    rows = [(chapter.chapter, *(f"{getattr(chapter, count):,}" for count in counts)) for chapter in chapters]
+    print_table(out, ["<chapter", ">dialogues", ">attributes", ">changed", ">ties", ">changed"], rows)
     if more := len(counted.chapters) - len(chapters):
         click.echo(f"  and {more:,} more: --chapters shows all")
+
+
+@click.command(short_help="Make a test set from a story.")
+@shared("story")
+@click.option("-o", "--output", "path", type=FILE, required=True, metavar="FILE.json", help="The file to write.")
+@click.option(
+    "--as", "people", metavar="NAME,...", multiple=True,
+    help="Whose lines to ask for (default: the main characters). Commas, or repeated.",
+)  # fmt: skip
+@click.option(
+    "--main", type=click.IntRange(1, 200), default=6, show_default=True, metavar="N",
+    help="Without --as: how many main characters, those who speak most.",
+)  # fmt: skip
+@agents_option("Who proposes replies (default: encoder, tfidf, and writer where its model is on this machine).")
+@click.option("--at", "within", metavar="MOMENT", help="Only lines of this part, chapter, episode or scene.")
+@click.option("--until", metavar="MOMENT", help="Only lines before this moment.")
+@click.option(
+    "--turns", type=click.IntRange(min=1), default=2, show_default=True, metavar="N",
+    help="Only lines before which the character has heard or said N turns in the scene.",
+)  # fmt: skip
+@shared("limit seed", limit="A seeded sample of N lines.")
+@click.option("--fresh", is_flag=True, help="Forget what a run that was stopped had proposed.")
+@shared("force annotated json")
+def questions(
+    options: Options, path: Path, people: tuple[str, ...], main: int, agents: tuple[str, ...], within: str | None,
+    until: str | None, turns: int, fresh: bool,
+) -> None:  # fmt: skip
+    """Make a test set from a story, the way HPD was made and in its form.
+
+    Each question is a line with which a character answers others: the scene so far, the attributes and ties of that
+    moment, the story's own reply as the right one. Several agents, who see nothing of the reply or of what comes later,
+    propose ten replies each; at least nine of these are the wrong ones until people have picked them over ("reviewed":
+    false). A run that is stopped goes on where it was.
+
+    \b
+    Examples:
+        understudy questions demo -o set.json --limit 20
+        understudy questions demo -o zita.json --as Zita --until 2.3
+        understudy questions my-story/ -o set.json --agents encoder,llm
+    """
+    from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
+    from understudy.papers.hpd.questions import write_questions
+
+    check_output(path, sources_of(options.story)[0], options.force)
+    opened = read_with_people(options.story, options.annotated)
+    characters = characters_asked(opened, listed(people), main)
+    moments = (opened.moment(within) if within else None, opened.moment(until) if until else None)
+    lines = sampled(list(reply_lines(opened, characters, turns, *moments)), options.limit, options.seed)
+    if not lines:
+        raise InputError(
+            f"no line of {', '.join(characters)} answers others there: take other moments, or --turns 1", options.story
+        )
+    with watching() as progress:
+        written = write_questions(
+            opened, lines, _proposing_agents(listed(agents), opened), path, options.seed, progress, fresh
+        )
+    print_json(_questions_document(opened, path, written)) if options.as_json else _print_questions(
+        opened, path, written
+    )
+
+
+def _proposing_agents(specs: list[str], story: Story) -> dict[str, object]:
+    from understudy.agents import agent_named
+    from understudy.judging.loading import SHIPPED_WRITER, can_write, is_guarded
+
+    ready = ["encoder", "tfidf", *([SHIPPED_WRITER] if can_write() and story.language == "en" else [])]
+    return {
+        spec: load_reply_agent(spec, None, lambda _: [story]) if is_guarded(spec) else agent_named(spec)
+        for spec in specs or ready
+    }
+
+
+def _questions_document(story: Story, output: Path, written: WrittenQuestions) -> dict[str, Any]:
+    return {
+        "story": story.title,
+        "output": str(output),
+        "questions": written.questions,
+        "characters": dict(written.characters),
+        "proposed": dict(written.proposed),
+        "negatives": dict(written.negatives),
+        "left_out": dict(written.left_out),
+    }
+
+
+def _print_questions(story: Story, output: Path, written: WrittenQuestions) -> None:
+    out = screen()
+    name, session = next(iter(written.sessions.items()))
+    out.print(heading(f"{story.title}: {name}, {session['position']}"))
+    if session["scene"]:
+        out.print(indented(session["scene"]), style="italic")
+    for line in session["dialogue"][-4:]:
+        out.print(indented(line))
+    speaker = next(iter(session["attributes"]))
+    agents = {proposal["text"]: proposal["agent"] for proposal in session["proposed"]}
+    rows = [("+", session["positive_response"], "the story")]
+    rows += [("-", text, agents[text]) for text in session["negative_response"]]
+    print_table(out, ["<", f"{clean(speaker)} says", "<proposed by"], rows)
+    of_whom = ", ".join(f"{who} {count:,}" for who, count in written.characters.items())
+    by_whom = ", ".join(f"{agent} {count:,}" for agent, count in written.negatives.items())
+    click.echo(f"\n{written.questions:,} questions are in {output}: {clean(of_whom)}.")
+    click.echo(f"Wrong replies by agent: {clean(by_whom)}. Nobody has picked them over yet.")
+    for reason, count in written.left_out.items():
+        click.echo(f"{count:,} lines were left out: {reason}.")

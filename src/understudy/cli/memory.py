@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli.options import json_option
-from understudy.cli.show import Column, grid, heading, indented, print_json, print_table, screen
+from understudy.cli.show import grid, heading, indented, print_json, screen
+from understudy.cli.tables import print_table
 
 if TYPE_CHECKING:
     from understudy.people.memory import PeopleMemory, Telling
@@ -56,8 +57,7 @@ def list_(person: str | None, as_json: bool) -> None:
     if not tellings:
         out.print(NOTHING if person is None else f"Nothing is remembered of {person}.")
         return
-    columns: list[Column] = [("", {"no_wrap": True, "justify": "right"}), "who", "said", "to", "at", "on"]
-    print_table(out, columns, (_row(telling) for telling in tellings))
+    print_table(out, [">", "who", "said", "to", "at", "on"], (_row(telling) for telling in tellings))
     counts = Counter(telling.person for telling in tellings)
     out.print(f"\n{', '.join(f'{number:,} of {name}' for name, number in counts.items())}, in {opened.path}.")
 

@@ -9,19 +9,17 @@ from typing import Any, Protocol, runtime_checkable
 import click
 from rich.text import Text
 
-from understudy.agents.prompting import BUDGET, STYLES, Prompt, build_prompt
+from understudy.agents.prompt import BUDGET, STYLES, Prompt, build_prompt
 from understudy.cli.options import (
-    annotated_option,
-    at_option,
-    facing_option,
+    Options,
     json_option,
-    name_argument,
-    story_argument,
+    shared,
 )
-from understudy.cli.progress import downloading, read_with_people, working
-from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, print_table, screen, table
+from understudy.cli.progress import downloading, situation_of, working
+from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
+from understudy.cli.tables import print_table
 from understudy.errors import AgentError, MissingExtra
-from understudy.story.dialogue import USER_NAME, Situation, Turn, situation_at
+from understudy.story.dialogue import USER_NAME, Situation, Turn
 
 __all__ = ["models", "prompt"]
 
@@ -54,8 +52,7 @@ def models(ctx: click.Context, as_json: bool) -> None:
         print_json({"models": rows})
         return
     shown = [(row["name"], row["backend"], "yes" if row["ready"] else "no", row["where"]) for row in rows]
-    columns = [("name", {}), ("back end", {}), ("ready", {}), ("where", {"overflow": "fold"})]
-    screen().print(table(columns, shown))
+    print_table(screen(), ["name", "back end", "ready", "where"], shown, indent=0)
     if suggested := [model for model in SUGGESTED if installed_model(model.name) is None]:
         click.echo("Larger models talk better. One command fetches one (disk, memory, licence):")
     for model in suggested:
@@ -151,10 +148,7 @@ class Prompting(Protocol):
 
 
 @click.command(short_help="What a language model is told about a character.")
-@story_argument
-@name_argument
-@at_option
-@facing_option
+@shared("story name at facing")
 @click.option(
     "--say", "messages", metavar="TEXT", multiple=True, help="What is said to the character; may be repeated."
 )
@@ -170,12 +164,10 @@ class Prompting(Protocol):
 @click.option(
     "--title", "has_title", is_flag=True, help="Without --agent: tell the story's title, which invites reciting it."
 )
-@annotated_option
-@json_option
+@shared("annotated json")
 def prompt(
-    story: str, name: str, at: str, facing: str | None, messages: tuple[str, ...], agent: str | None, style: str,
-    budget: int | None, has_title: bool, annotated: bool, as_json: bool,
-) -> None:  # fmt: skip
+    options: Options, messages: tuple[str, ...], agent: str | None, style: str, budget: int | None, has_title: bool
+) -> None:
     """The prompt from which a language model would answer as a character: its messages, sections and tokens.
 
     Nothing that comes later in the story is part of it. Tokens are estimated unless --agent names a model that counts
@@ -186,15 +178,11 @@ def prompt(
         understudy prompt demo Zita --at 2.3 --facing Benedek --say "Who?"
         understudy prompt demo Zita --say "Who are you?" --style compact
     """
-    opened = read_with_people(story, annotated)
-    situation = situation_at(opened, name, at, facing)
+    _, situation = situation_of(options)
     speaker = situation.faced.name if situation.faced else USER_NAME
     history = [Turn(speaker, message) for message in messages]
     built = _of_agent(agent, situation, history) if agent else _of_style(style, budget, situation, history, has_title)
-    if as_json:
-        print_json(_document(built))
-    else:
-        _show(screen(), built)
+    print_json(_document(built)) if options.as_json else _show(screen(), built)
 
 
 def _of_agent(spec: str, situation: Situation, history: list[Turn]) -> Prompt:
@@ -235,6 +223,10 @@ def _show(out: Screen, built: Prompt) -> None:
         out.print(heading(message.role))
         out.print(indented(Text(clean(message.content))))
         out.print()
-    columns: list[Column] = ["section", ("tokens", {"justify": "right"}), ("dropped", {"justify": "right"})]
     rows = [(section.name, str(section.tokens), str(section.dropped or "")) for section in built.sections]
-    print_table(out, columns, [*rows, ("in all, with what the chat adds", str(built.tokens), "")], indent=0)
+    print_table(
+        out,
+        ["section", ">tokens", ">dropped"],
+        [*rows, ("in all, with what the chat adds", str(built.tokens), "")],
+        indent=0,
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,125 +24,208 @@ __all__ = [
     "FILE",
     "FOLDER",
     "IN_FILE",
-    "Shared",
+    "IN_FOLDER",
+    "IN_PATH",
+    "PATH",
+    "SHARED",
+    "Options",
     "agent_option",
+    "agents_option",
     "annotated_option",
     "at_option",
-    "check_writable",
-    "columns_option",
-    "existing_refused",
+    "check_output",
     "facing_option",
-    "force_option",
     "json_option",
+    "key_in",
     "listed",
     "load_reply_agent",
     "lore_in",
     "lore_option",
     "name_argument",
     "named_columns",
-    "names_option",
+    "option_group",
     "rule_option",
     "seed_option",
     "shared",
+    "slug",
     "story_argument",
     "text_column",
-    "text_column_option",
     "with_rules",
 ]
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-IN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-
-story_argument = click.argument("story", metavar="STORY")
-name_argument = click.argument("name", metavar="NAME")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead.")
-facing_option = click.option(
-    "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
-)
-at_option = click.option(
-    "--at", metavar="MOMENT", default="end", show_default=True,
-    help="When: the character knows what came before this moment, and nothing of what comes after.",
-)  # fmt: skip
-annotated_option = click.option(
-    "--annotated", is_flag=True, help="Only what the story's author wrote: without what `draft` found in the text."
-)
+PATH, IN_PATH = click.Path(path_type=Path), click.Path(path_type=Path, exists=True)
+FILE, IN_FILE = (click.Path(path_type=Path, exists=exists, dir_okay=False) for exists in (False, True))
+FOLDER, IN_FOLDER = (click.Path(path_type=Path, exists=exists, file_okay=False) for exists in (False, True))
 DEFAULT_AGENT = "auto"
-agent_option = click.option(
-    "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True, envvar="UNDERSTUDY_AGENT",
-    help="Reply agent: a name, llm:MODEL, local:MODEL, batch:FOLDER, guarded:AGENT, a model folder, or module:factory.",
-)  # fmt: skip
-rule_option = click.option(
-    "--rule", "rules", multiple=True, metavar="RULE",
-    help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
-)  # fmt: skip
-lore_option = click.option(
-    "--lore", "lore", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
-    help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
-)  # fmt: skip
-columns_option = click.option(
-    "--columns", multiple=True, metavar="KIND=NAME,...",
-    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
-)  # fmt: skip
-text_column_option = click.option(
-    "--columns", multiple=True, metavar="text=NAME",
-    help="The column of a table, or key of JSON lines, that holds the text (default: text, or another usual name).",
-)  # fmt: skip
 MAX_KEYS, MAX_KEY = 5, 80  # how many keys are named in a notice, and how many characters of each
-force_option = click.option("--force", is_flag=True, help="Replace the file if it is there already.")
-seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample.")
-names_option = click.option(
-    "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
-    help="What becomes of their names inside the text: swapped, fame is of no use.",
-)  # fmt: skip
 
-SHARED: dict[str, Callable[..., Any]] = {
-    "data": click.option("--data", type=FOLDER, required=True, help="The folder that has its files."),
-    "limit": click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N."),
-    "seed": seed_option,
-    "items": click.option("--items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."),
-    "output": click.option("-o", "--output", type=FILE, metavar="FILE", help="Write the whole document to a file."),
-    "report": click.option("--report", type=FILE, metavar="FILE.html", help="Write a report to look at."),
-    "as_json": json_option,
-}
-Command = TypeVar("Command", bound=Callable[..., Any])
+Recipe = Callable[..., Callable[[Any], Any]]
+"""What makes an option; called with `help`, one of another wording."""
+SHARED: dict[str, Recipe] = {
+    "story": partial(click.argument, "story", metavar="STORY"),
+    "name": partial(click.argument, "name", metavar="NAME"),
+    "facing": partial(
+        click.option, "--facing", metavar="OTHER", help="Whom the character faces: a name, or 'Tom: a sailor, 40'."
+    ),
+    "at": partial(
+        click.option, "--at", metavar="MOMENT", default="end", show_default=True,
+        help="When: the character knows what came before this moment, and nothing of what comes after.",
+    ),
+    "annotated": partial(
+        click.option, "--annotated", is_flag=True,
+        help="Only what the story's author wrote: without what `draft` found in the text.",
+    ),
+    "agent": partial(
+        click.option, "--agent", metavar="AGENT", default=DEFAULT_AGENT, show_default=True, envvar="UNDERSTUDY_AGENT",
+        help="Reply agent: a name, llm:MODEL, local:MODEL, batch:FOLDER, guarded:AGENT, a model folder, or "
+        "module:factory.",
+    ),
+    "rules": partial(
+        click.option, "--rule", "rules", multiple=True, metavar="RULE",
+        help="Say only what passes, as in 'anachronism<=0'; may be repeated.",
+    ),
+    "lore": partial(
+        click.option, "--lore", metavar="FILE", type=PATH, multiple=True,
+        help="A lorebook (world info JSON, or a card): what a talk may bring up; may be repeated.",
+    ),
+    "text_column": partial(
+        click.option, "--columns", multiple=True, metavar="text=NAME",
+        help="The column of a table, or key of JSON lines, that holds the text (default: text, or another usual name).",
+    ),
+    "names": partial(
+        click.option, "--names", type=click.Choice(["keep", "mask", "swap"]), default="keep", show_default=True,
+        help="What becomes of their names inside the text: swapped, fame is of no use.",
+    ),
+    "main": partial(
+        click.option, "--main", "most", type=click.IntRange(2, 200), default=6, show_default=True, metavar="N",
+        help="How many main characters are hidden: those who speak most.",
+    ),
+    "data": partial(
+        click.option, "--data", type=IN_FOLDER, required=True, metavar="DIR", help="The folder that has its files."
+    ),
+    "split": partial(
+        click.option, "--split", default="valid", show_default=True, help="Which files: those that begin with it."
+    ),
+    "limit": partial(
+        click.option, "--limit", type=click.IntRange(min=1), metavar="N", help="Judge a seeded sample of N."
+    ),
+    "seed": partial(
+        click.option, "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which sample."
+    ),
+    "items": partial(
+        click.option, "--items", type=FILE, metavar="FILE", help="Save the result of every item, for `compare`."
+    ),
+    "cache": partial(click.option, "--cache", type=FOLDER, help="Keep answers here, to go on later."),
+    "output": partial(
+        click.option, "-o", "--output", type=FILE, metavar="FILE", help="Write the whole document to a file."
+    ),
+    "report": partial(click.option, "--report", type=FILE, metavar="FILE.html", help="Write a report to look at."),
+    "verbose": partial(click.option, "-v", "--verbose", is_flag=True, help="Show all that was answered wrongly."),
+    "force": partial(click.option, "--force", is_flag=True, help="Replace the file if it is there already."),
+    "json": partial(click.option, "--json", "as_json", is_flag=True, help="Print one JSON document instead."),
+}  # fmt: skip
+"""The arguments and options that several commands have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What benches have in common: the data, which sample of it is judged, and where the results go."""
+class Options:
+    """Their values, as far as a command has them."""
 
+    story: str = ""
+    name: str = ""
+    at: str = "end"
+    facing: str | None = None
+    annotated: bool = False
+    rules: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    names: str = "keep"
+    most: int = 6
     data: Path = Path()
+    split: str = "valid"
     limit: int | None = None
     seed: int = 0
     items: Path | None = None
+    cache: Path | None = None
     output: Path | None = None
     report: Path | None = None
+    verbose: bool = False
+    force: bool = False
     as_json: bool = False
 
-
-def shared(names: str) -> Callable[[Command], Callable[..., Any]]:
-    """Adds the options of these names, in this order; the command gets their values as `options: Shared`."""
-
-    def decorate(command: Command) -> Callable[..., Any]:
-        @wraps(command)
-        def gathered(**given: Any) -> Any:
-            values = {name: given.pop(name) for name in names.split()}
-            return command(**given | {"options": replace(given.get("options", Shared()), **values)})
-
-        decorated: Callable[..., Any] = gathered
-        for name in reversed(names.split()):
-            decorated = SHARED[name](decorated)
-        return decorated
-
-    return decorate
+    def check_outputs(self) -> None:
+        """Fail early if a folder to write into is missing."""
+        for path in (self.items, self.output, self.report):
+            check_output(path)
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Fail early if an output folder is missing."""
-    for path in paths:
-        if path is not None and not path.parent.is_dir():
-            raise InputError("cannot be written: there is no such folder", path)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option_group(parameter: str, values: type[Any], recipes: Mapping[str, Recipe]) -> Callable[..., Decorator]:
+    """A decorator that adds options by their names, in this order, some of them with a help text of the command's own.
+
+    The command gets what was given for them as one dataclass, `values`, with whatever else it has by the name of one of
+    its fields.
+    """
+    own = {field.name for field in fields(values)}
+
+    def adding(names: str, **helps: str) -> Decorator:
+        def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+            @wraps(command)
+            def gathered(*arguments: Any, **given: Any) -> Any:
+                collected = {name: given.pop(name) for name in own & given.keys()}
+                given[parameter] = replace(given.get(parameter, values()), **collected)
+                return command(*arguments, **given)
+
+            decorated: Callable[..., Any] = gathered
+            for name in reversed(names.split()):
+                decorated = recipes[name](**({"help": helps[name]} if name in helps else {}))(decorated)
+            return decorated
+
+        return decorate
+
+    return adding
+
+
+shared = option_group("options", Options, SHARED)
+
+story_argument, name_argument = SHARED["story"](), SHARED["name"]()
+at_option, facing_option, annotated_option = SHARED["at"](), SHARED["facing"](), SHARED["annotated"]()
+agent_option, rule_option, lore_option = SHARED["agent"](), SHARED["rules"](), SHARED["lore"]()
+seed_option, json_option = SHARED["seed"](), SHARED["json"]()
+
+
+def agents_option(description: str, default: tuple[str, ...] = (), shown: str = "") -> Callable[[Any], Any]:
+    """`--agents`, for commands that judge or ask several."""
+    return click.option(
+        "--agents", "--agent", metavar="AGENT,...", multiple=True, default=default,
+        show_default=",".join(default) or shown or None, help=f"{description} Commas, or repeated.",
+    )  # fmt: skip
+
+
+def check_output(path: Path | None, sources: Iterable[Path | None] = (), force: bool = True) -> None:
+    """Raise early where an output cannot be written, is one of the inputs, or exists and may not be replaced."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
+        raise InputError("cannot be written: there is no such folder", path)
+    if path.exists() and any(source is not None and source.exists() and path.samefile(source) for source in sources):
+        raise InputError("is what is being read, and would be lost: name another place to write to", path)
+    if path.exists() and not force:
+        raise InputError("is there already: say --force to replace it, or -o for another place", path)
+
+
+def key_in(path: Path, is_one_word: bool = False) -> str:
+    """The key that a file holds."""
+    try:
+        key = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            "cannot be read as a key: give a text file that holds the key and nothing else", path
+        ) from error
+    if not key or "\n" in key or (is_one_word and len(key.split()) > 1):
+        raise InputError("holds no key, or more than one: write the key into it and nothing else", path)
+    return key
 
 
 def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
@@ -157,6 +241,11 @@ def lore_in(files: Sequence[Path]) -> tuple[LoreEntry, ...]:
     if more := len(unsupported[MAX_KEYS:]):
         click.echo(f"--lore: so are {more:,} more.", err=True)
     return entries
+
+
+def slug(text: str) -> str:
+    """A text as part of the name of a file or a model."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")
 
 
 def listed(values: Sequence[str]) -> list[str]:
@@ -182,14 +271,6 @@ def text_column(options: Sequence[str]) -> str | None:
     if any(kind != "text" for kind in named):
         raise click.UsageError("--columns names the column of the text alone here: text=NAME")
     return named.get("text")
-
-
-def existing_refused(path: Path, force: bool, sources: Iterable[Path] = ()) -> None:
-    """Raise where `path` exists and may not be overwritten; an input file never may."""
-    if path.exists() and any(source.exists() and path.samefile(source) for source in sources):
-        raise InputError("is what is being read, and would be lost: say with -o another place", path)
-    if path.exists() and not force:
-        raise InputError("is there already: say --force to replace it, or -o for another place", path)
 
 
 def load_reply_agent(

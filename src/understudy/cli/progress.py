@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
+from understudy.cli.options import Options
 from understudy.cli.show import clean
 from understudy.errors import UnderstudyError
 from understudy.formats import read, sources_of
 from understudy.people.draft import StoryDraft, find_people, is_large, leave_pending
 from understudy.sources.source import Progress as ReadingProgress
+from understudy.story.dialogue import Situation, situation_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, LoreEntry
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
+    from rich.progress import ProgressColumn
 
     from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.progress import Progress
@@ -33,6 +36,7 @@ __all__ = [
     "found_sentence",
     "read_showing",
     "read_with_people",
+    "situation_of",
     "watching",
     "working",
 ]
@@ -60,44 +64,52 @@ def read_showing(
 
 
 @contextmanager
-def working(doing: str) -> Iterator[None]:
-    """A spinner for work of unknown length."""
+def working(doing: str) -> Iterator[Callable[[str], None]]:
+    """A spinner for work of unknown length; what it yields is called with how far the work is."""
     out = Console(stderr=True)
-    with out.status(doing) if out.is_terminal else nullcontext():
-        yield
+    if not out.is_terminal:
+        yield lambda _: None
+        return
+    with out.status(doing) as status:
+        yield lambda how_far: status.update(f"{doing}: {how_far}")
 
 
 @contextmanager
 def watching() -> Iterator[Progress]:
     """A progress bar for work that counts its steps; on a terminal only."""
-    if not sys.stderr.isatty():
-        yield lambda _doing, _done, _total: None
-        return
     from rich import progress as rich
 
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
-    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Reading", total=None)
-        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)
+    with _counting("Reading", rich.MofNCompleteColumn()) as progress:
+        yield progress
 
 
 @contextmanager
 def downloading() -> Iterator[Progress]:
     """A progress bar for work that counts bytes; on a terminal only."""
+    from rich import progress as rich
+
+    with _counting("Looking", rich.DownloadColumn(), rich.TransferSpeedColumn()) as progress:
+        yield progress
+
+
+@contextmanager
+def _counting(doing: str, *counts: ProgressColumn) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda _doing, _done, _total: None
         return
+    with _bar_of(doing, None, *counts) as bar:
+        task = bar.task_ids[0]
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)
+
+
+def _bar_of(doing: str, total: int | None, *counts: ProgressColumn) -> RichProgress:
+    """A bar with one task, which is still to be started."""
     from rich import progress as rich
 
-    columns = (
-        rich.TextColumn("{task.description}"),
-        rich.BarColumn(),
-        rich.DownloadColumn(),
-        rich.TransferSpeedColumn(),
-    )
-    with rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Looking", total=None)
-        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)
+    columns = rich.TextColumn("{task.description}"), rich.BarColumn(), *counts, rich.TimeRemainingColumn()
+    bar = rich.Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task(doing, total=total)
+    return bar
 
 
 @contextmanager
@@ -106,43 +118,25 @@ def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[ReadingProgress | 
     if not sys.stderr.isatty():
         yield None
         return
-    bar = _ReadingBar(sum(path.stat().st_size for path in sources_of(what)[0] if path.exists()))
+    from rich.progress import DownloadColumn
+
+    total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists())
+    bar, shown_from = _bar_of(READING, total, DownloadColumn()), time.monotonic() + SHOWN_AFTER_S
+    done = updated_at = 0
+
+    def add(size: int, doing: str) -> None:
+        nonlocal done, updated_at
+        done += size
+        if doing or done - updated_at >= STEP:
+            updated_at = done
+            if time.monotonic() >= shown_from:
+                bar.start()
+            bar.update(bar.task_ids[0], completed=done, description=doing or READING)
+
     try:
-        yield bar.add
+        yield add
     finally:
         bar.stop()
-
-
-class _ReadingBar:
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._shown_from = time.monotonic() + SHOWN_AFTER_S
-        self._done = self._updated_at = 0
-        self._bar: RichProgress | None = None
-
-    def add(self, size: int, doing: str) -> None:
-        self._done += size
-        if not doing and self._done - self._updated_at < STEP:
-            return
-        self._updated_at = self._done
-        if self._bar is None and time.monotonic() >= self._shown_from:
-            self._bar = _started_bar(self._total)
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done, description=doing or READING)
-
-    def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _started_bar(total: int) -> RichProgress:
-    from rich import progress as rich
-
-    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.DownloadColumn())
-    bar = rich.Progress(*columns, rich.TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-    bar.add_task(READING, total=total)
-    bar.start()
-    return bar
 
 
 # A story's people are looked for where it is read, or, in a large one, where a persona of it is first wanted.
@@ -154,6 +148,12 @@ def read_with_people(what: str | Path, annotated: bool = False) -> Story:
     if story.is_pending:
         _find(story)
     return story
+
+
+def situation_of(options: Options) -> tuple[Story, Situation]:
+    """The story and the character at the moment that a command's options name."""
+    story = read_with_people(options.story, options.annotated)
+    return story, situation_at(story, options.name, options.at, options.facing)
 
 
 def find_while_reading(story: Story) -> StoryDraft | None:

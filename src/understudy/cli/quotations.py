@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
-from understudy.cli.options import json_option
+from understudy.cli.options import Options, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import Column, Screen, clean, indented, print_json, print_table, screen, short
+from understudy.cli.show import ask_in_turn, clean, indented, print_json, screen, short
+from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
 from understudy.formats.prose.decisions import (
     DoubtfulQuotations,
+    entry_named,
     merge_people,
     quotations_document,
     set_not_speech,
@@ -27,16 +28,18 @@ from understudy.formats.prose.decisions import (
     undo,
     write_corrections,
 )
+from understudy.story.names import sole_names
 from understudy.story.storyfile import Story, is_story_file
 from understudy.text import did_you_mean, fold
 
 if TYPE_CHECKING:
     from understudy.language.backends import Backend
 
-__all__ = ["Deciding", "quotations"]
+__all__ = ["decide_speakers", "quotations"]
 
 LONGEST = 60  # characters of a quotation in the table
 LISTED_NAMES = 40
+Pairs = tuple[tuple[str, str], ...]
 
 
 @click.command(short_help="Decide who says what in a novel, where it is doubtful.")
@@ -45,7 +48,7 @@ LISTED_NAMES = 40
 @click.option("--not-speech", "unspoken", metavar="NUMBER", multiple=True, help="Nobody says it; may be repeated.")
 @click.option("--merge", "merged", nargs=2, metavar="NAME INTO", multiple=True, help="Two names are one person's.")
 @click.option(
-    "--split", "split", nargs=2, metavar="NAME ALIAS", multiple=True, help="ALIAS is somebody else than NAME."
+    "--split", "divided", nargs=2, metavar="NAME ALIAS", multiple=True, help="ALIAS is somebody else than NAME."
 )
 @click.option("--undo", "take_back", is_flag=True, help="Take back the last decision.")
 @click.option(
@@ -53,11 +56,10 @@ LISTED_NAMES = 40
 )
 @click.option("--ask", "model", metavar="MODEL", help="Ask a language model: llm, llm:NAME, local:NAME, or a URL.")
 @click.option("--all", "show_all", is_flag=True, help="List what is decided as well.")
-@json_option
+@shared("json")
 def quotations(
-    what: str, decided: tuple[tuple[str, str], ...], unspoken: tuple[str, ...], merged: tuple[tuple[str, str], ...],
-    split: tuple[tuple[str, str], ...], take_back: bool, bound: float | None,
-    model: str | None, show_all: bool, as_json: bool,
+    options: Options, what: str, decided: Pairs, unspoken: tuple[str, ...], merged: Pairs, divided: Pairs,
+    take_back: bool, bound: float | None, model: str | None, show_all: bool,
 ) -> None:  # fmt: skip
     """Decide who says what in a novel, where that is doubtful.
 
@@ -85,60 +87,54 @@ def quotations(
     story, is_story = None, Path(what).is_file() and is_story_file(Path(what))
     path = quotations_file_of(Path(what))
     if not is_story and (bound is not None or not path.exists()):
-        lists = DoubtfulQuotations(bound)
-        story = read_showing(what, quotations=lists)
-        lists.write()
+        story = _listed_anew(what, bound)
     elif bound is not None:
         raise InputError("is a story file: name the source to list its quotations anew", what)
     corrections = read_corrections(path)
-    steps: list[Callable[[Corrections], Corrections]] = [undo] if take_back else []
-    for number, name in decided:
-        steps.append(lambda file, of=number, by=name: set_speaker(file, of, by))  # type: ignore[misc]
-    for number in unspoken:
-        steps.append(lambda file, of=number: set_not_speech(file, of))  # type: ignore[misc]
     if model is not None:
         corrections = _ask(corrections, story or read_showing(what), model)
-    is_asked = bool(steps or merged or split or as_json) or model is not None
+    is_told = bool(take_back or decided or unspoken or merged or divided)
+    is_asked = is_told or options.as_json or model is not None
     if not is_asked and sys.stdin is not None and sys.stdin.isatty():
-        Deciding(screen(), corrections, bound).run()
+        decide_speakers(corrections, bound)
         return
+    people: dict[str, str] = {}
     unlisted = _not_listed(corrections, [name for _, name in decided])
-    if unlisted or merged or split:
-        story = story or (Story.open(Path(what)) if is_story else read_showing(what))
-        people = _owners(story)
+    if unlisted or merged or divided:
+        people = sole_names(story or (Story.open(Path(what)) if is_story else read_showing(what)))
         _note_new_people(unlisted, people)
-        for who, into in merged:
-            steps.append(partial(merge_people, who=_known(who, people), into=_known(into, people)))
-        for who, alias in split:
-            steps.append(partial(split_people, who=_known(who, people), alias=alias))
-    for step in steps:
-        corrections = step(corrections)
-    if steps:
+    corrections = undo(corrections) if take_back else corrections
+    for number, name in decided:
+        corrections = set_speaker(corrections, number, name)
+    for number in unspoken:
+        corrections = set_not_speech(corrections, number)
+    for who, into in merged:
+        corrections = merge_people(corrections, _known(who, people), _known(into, people))
+    for who, alias in divided:
+        corrections = split_people(corrections, _known(who, people), alias)
+    if is_told:
         write_corrections(corrections)
-    if (merged or split) and not is_story:
-        lists = DoubtfulQuotations(bound)
-        read_showing(what, quotations=lists)
-        lists.write()
+    if (merged or divided) and not is_story:
+        _listed_anew(what, bound)
         corrections = read_corrections(path)
-    if as_json:
+    if options.as_json:
         print_json(quotations_document(corrections, bound))
     else:
         _print_entries(corrections, show_all, bound)
 
 
-def _owners(story: Story) -> dict[str, str]:
-    """The story's own name of whoever goes by a name, folded; names of several people are left out."""
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in (member.character.name, *member.character.aliases):
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
+def _listed_anew(source: str, bound: float | None) -> Story:
+    """Read a source, and write the list of its doubtful quotations."""
+    lists = DoubtfulQuotations(bound)
+    story = read_showing(source, quotations=lists)
+    lists.write()
+    return story
 
 
 def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
     from understudy.formats.prose.decisions import SpeakerAsker
 
-    names = _owners(story)
+    names = sole_names(story)
     listed = [member.character.name for member in story.cast()[:LISTED_NAMES]]
     asker = SpeakerAsker(_backend(model))
     before = sum(entry.proposal is not None for entry in corrections.entries)
@@ -201,7 +197,6 @@ def _known(name: str, people: Mapping[str, str]) -> str:
 
 
 def _print_entries(corrections: Corrections, show_all: bool, bound: float | None = None) -> None:
-    columns: list[Column] = [("no.", {"no_wrap": True}), "quotation", "guess", ("sure", {"no_wrap": True}), "decision"]
     undecided = corrections.undecided(bound)
     rows = [
         [str(number), short(entry.quote, LONGEST), entry.guess or "nobody", f"{entry.confidence:.2f}", _decision(entry)]
@@ -209,7 +204,7 @@ def _print_entries(corrections: Corrections, show_all: bool, bound: float | None
         if entry in undecided or (show_all and entry.decision.is_made)
     ]
     if rows:
-        print_table(screen(), columns, rows, indent=0)
+        print_table(screen(), ["<no.", "quotation", "guess", "<sure", "decision"], rows, indent=0)
     decided = sum(entry.decision.is_made for entry in corrections.entries)
     surer = len(corrections.entries) - decided - len(undecided)
     more = f" ({surer:,} surer ones are listed too: --bound shows them)" if surer else ""
@@ -224,78 +219,37 @@ def _decision(entry: QuotationEntry) -> str:
     return "" if entry.proposal is None else f"{entry.proposal.speaker}? ({entry.proposal.by})"
 
 
-# One doubtful quotation after the other in the terminal, with the text around it and who may say it.
-
 KEYS = "[1-6] a candidate  [n]ame  [x] not speech  [s]kip  [u]ndo  [q]uit"
 MOST_PEOPLE = 6
 
 
-class Deciding:
-    """Asks about undecided quotations, one after the other; each decision is written at once."""
+def decide_speakers(corrections: Corrections, bound: float | None = None) -> None:
+    """Asks about undecided quotations in the order of the text."""
+    out, bound = screen(), corrections.bound if bound is None else bound
+    ids = [entry.id for entry in corrections.entries]
 
-    def __init__(self, out: Screen, corrections: Corrections, bound: float | None = None) -> None:
-        self.out, self.corrections = out, corrections
-        self._bound = corrections.bound if bound is None else bound
-
-    def run(self) -> None:
-        index, decided = 0, 0
-        while index < len(self.corrections.entries):
-            entry = self.corrections.entries[index]
-            if entry.decision.is_made or entry.confidence >= self._bound:
-                index += 1
-                continue
-            self._show(entry, index + 1)
-            answer = click.prompt(KEYS, default="s", show_default=False).strip()
-            if answer == "q":
-                break
-            if answer == "u":
-                index, decided = self._undo(index), max(decided - 1, 0)
-                continue
-            made = self._decide(entry, answer)
-            decided += made
-            index += made or answer == "s"
-        click.echo(f"{decided} decisions are in {self.corrections.path}.")
-
-    def _decide(self, entry: QuotationEntry, answer: str) -> bool:
-        people = _people(entry)
-        try:
-            if answer.isdigit() and 1 <= int(answer[:4]) <= len(people):
-                self._write(set_speaker(self.corrections, entry.id, people[int(answer) - 1][0]))
-            elif answer == "x":
-                self._write(set_not_speech(self.corrections, entry.id))
-            elif answer == "n":
-                name = click.prompt("Who says it", default="", show_default=False)
-                self._write(set_speaker(self.corrections, entry.id, name))
-            else:
-                return False
-        except InputError as error:
-            click.echo(clean(str(error)), err=True)
+    def show(file: Corrections, entry_id: str, place: str) -> bool:
+        entry = entry_named(file, entry_id)
+        if entry.decision.is_made or entry.confidence >= bound:
             return False
-        return True
-
-    def _undo(self, index: int) -> int:
-        """Takes back the last decision; returns the entry that is undecided again."""
-        try:
-            again = {entry_id for entry_id, _ in self.corrections.undo[-1]} if self.corrections.undo else set()
-            self._write(undo(self.corrections))
-        except InputError as error:
-            click.echo(clean(str(error)), err=True)
-            return index
-        return min((at for at, entry in enumerate(self.corrections.entries) if entry.id in again), default=index)
-
-    def _write(self, corrections: Corrections) -> None:
-        write_corrections(corrections)
-        self.corrections = corrections
-
-    def _show(self, entry: QuotationEntry, number: int) -> None:
-        of = len(self.corrections.entries)
         where = f"{entry.file}  {entry.chapter}".strip()
-        self.out.print(Text(f"\n{number}/{of}  {clean(where)}", style="dim"))
+        out.print(Text(f"{place}{clean(where)}", style="dim"))
         passage = Text(clean(entry.context.before) + " ", style="dim")
         passage.append(clean(entry.passage or entry.quote), style="bold").append(" " + clean(entry.context.after))
-        self.out.print(indented(passage))
-        for place, (name, note) in enumerate(_people(entry), 1):
-            self.out.print(indented(f"{place}  {clean(name)}  ({note})", by=4))
+        out.print(indented(passage))
+        for number, (name, note) in enumerate(_people(entry), 1):
+            out.print(indented(f"{number}  {clean(name)}  ({note})", by=4))
+        return True
+
+    def decide(file: Corrections, entry_id: str, key: str) -> Corrections | None:
+        people = _people(entry_named(file, entry_id))
+        if key.isdigit() and 1 <= int(key[:4]) <= len(people):
+            return set_speaker(file, entry_id, people[int(key) - 1][0])
+        if key == "n":
+            return set_speaker(file, entry_id, click.prompt("Who says it", default="", show_default=False))
+        return set_not_speech(file, entry_id) if key == "x" else None
+
+    ask_in_turn(corrections, ids, KEYS, show, decide, write_corrections, undo)
 
 
 def _people(entry: QuotationEntry) -> list[tuple[str, str]]:

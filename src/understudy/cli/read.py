@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from itertools import islice
@@ -11,17 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import (
-    columns_option,
-    existing_refused,
-    force_option,
-    json_option,
-    lore_in,
-    lore_option,
-    named_columns,
-)
+from understudy.cli.options import FILE, PATH, Options, check_output, lore_in, named_columns, shared, slug
 from understudy.cli.progress import find_while_reading, found_document, found_sentence, read_showing, watching
-from understudy.cli.show import Column, Screen, clean, heading, indented, print_json, screen, table
+from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
+from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.formats.documents import file_parts, reading_document
@@ -34,41 +26,34 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 STOPPED = 130
-NUMBERS = {"justify": "right", "no_wrap": True}
 MAIN_CAST = 8
 MOST_PARTS = 8  # named in the report
 
 
 @click.command()
 @click.argument("paths", metavar="PATHS...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Story file to write (default: by the title).",
-)
+@click.option("-o", "--output", type=FILE, help="Story file to write (default: by the title).")
 @click.option("--format", "form", metavar="FORMAT", help="Read the files as this format, whatever they look like.")
 @click.option("--unread", type=click.IntRange(min=0), metavar="N", help="List the first N lines not read.")
 @click.option("--no-people", is_flag=True, help="Do not look in the text for who its people are to each other.")
 @click.option("--encode", is_flag=True, help="Encode all lines now, so that no reply waits for it later.")
 @click.option(
-    "--text", "texts", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+    "--text", "texts", type=PATH, multiple=True, metavar="FILE",
     help="Your copy of the text that a .positions.jsonl is about; may be repeated, or a folder.",
 )  # fmt: skip
 @click.option(
     "--bound", type=click.FloatRange(0, 1),
     help="Novels: list quotations whose speaker is less sure than this beside the source (default: 0.6).",
 )  # fmt: skip
-@columns_option
-@lore_option
-@force_option
-@json_option
+@click.option(
+    "--columns", multiple=True, metavar="KIND=NAME,...",
+    help="Columns of a table (keys of JSON lines): speaker=..., text=..., scene=..., episode=... and others.",
+)  # fmt: skip
+@shared("lore force json")
 def read(
-    paths: tuple[str, ...], output: Path | None, form: str | None, unread: int | None,
-    no_people: bool, encode: bool, columns: tuple[str, ...], texts: tuple[Path, ...], bound: float | None,
-    lore: tuple[Path, ...], force: bool, as_json: bool,
+    options: Options, paths: tuple[str, ...], form: str | None, unread: int | None, no_people: bool, encode: bool,
+    texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -91,11 +76,11 @@ def read(
     """
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
-    into = output or Path(_file_name(title))
-    existing_refused(into, force, [*sources, *([cast_file] if cast_file else []), *lore, *texts])
+    into = options.output or Path(f"{slug(title) or 'story'}.story")
+    check_output(into, [*sources, cast_file, *lore, *texts], options.force)
     entries = lore_in(lore)
     try:
-        doubtful, named = DoubtfulQuotations(bound), named_columns(columns)
+        doubtful, named = DoubtfulQuotations(bound), named_columns(options.columns)
         story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)
     except KeyboardInterrupt:
         click.echo(f"\nStopped: {into} was not written.", err=True)
@@ -104,13 +89,13 @@ def read(
     found = None if no_people else _find_people(story, into)
     if encode:
         _encode(story, into)
-    if as_json:
+    if options.as_json:
         paths_of_lists = [str(corrections.path) for corrections in lists]
         document = reading_document(story, islice(story.unread(), unread))
         people = None if no_people else found_document(story, found)
         print_json(document | {"quotations": paths_of_lists, "found": people})
     else:
-        _show(story, into, unread, named=output is None)
+        _show(story, into, unread, named=options.output is None)
         _show_doubtful(lists, {file.name for file in story.files()})
         if not no_people:
             screen().print(found_sentence(story, found), soft_wrap=True)
@@ -155,10 +140,6 @@ def _encode(story: Story, into: Path) -> None:
         raise click.exceptions.Exit(STOPPED) from None
 
 
-def _file_name(title: str) -> str:
-    return f"{NOT_IN_NAMES.sub('-', title).strip('-.') or 'story'}.story"
-
-
 def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     out = screen()
     files = story.files()
@@ -170,10 +151,8 @@ def _show(story: Story, into: Path, unread: int | None, named: bool) -> None:
     ]
     if len(rows) > 1:
         rows.append(("all", "", *(f"{n:,}" for n in totals)))
-    columns: list[Column] = ["file", ("form", {"no_wrap": True})]
-    columns += [(head, NUMBERS) for head in ("dialogue", "descr.", "headings", "unread")]
     out.print(heading("Source lines, by what they became"))
-    out.print(table(columns, rows))
+    print_table(out, ["file", "<form", ">dialogue", ">descr.", ">headings", ">unread"], rows, indent=0)
     out.print()
     added = " + ".join(f"{n:,}" for n in totals)
     if sum(totals) == units:

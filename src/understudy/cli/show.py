@@ -6,27 +6,27 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import click
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from understudy.errors import InputError
 from understudy.story.persona import Persona
 from understudy.story.spoiler_free import Course
 from understudy.story.types import Finding, Line, Moment
 
 __all__ = [
-    "Column",
     "Point",
     "Screen",
+    "ask_in_turn",
     "bar",
     "clean",
     "found_mark",
@@ -36,25 +36,17 @@ __all__ = [
     "line_chart",
     "print_affection",
     "print_json",
-    "print_table",
     "screen",
     "short",
     "shows_letters",
     "spoken",
-    "table",
     "voice",
     "when",
 ]
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_red")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # text of a story must not control the terminal
-FLEXIBLE = 16  # columns that a cell which may be wrapped is given at least
-GAP = 2  # columns between two cells
 BLOCKS = " ▏▎▍▌▋▊▉█"
-
-
-Column = str | tuple[str, dict[str, Any]]
-"""The head of a column, or the head with settings for rich."""
 
 
 class Screen(Console):
@@ -68,8 +60,8 @@ class Screen(Console):
         raise  # the error being handled: the command group exits quietly on it
 
 
-def screen() -> Screen:
-    return Screen(markup=False, highlight=False, emoji=False)
+def screen(stderr: bool = False) -> Screen:
+    return Screen(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def clean(text: str) -> str:
@@ -109,57 +101,6 @@ def found_mark(finding: Finding) -> str:
 
 def indented(what: Any, by: int = 2) -> Padding:
     return Padding(what, (0, 0, 0, by), expand=False)
-
-
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str | Text]]) -> Table:
-    """A table whose `no_wrap` columns keep their width; where there is too little room, the others wrap."""
-    cells = [[Text(clean(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for index, column in enumerate(columns):
-        head, settings = (column, {}) if isinstance(column, str) else column
-        if settings.get("no_wrap") and "overflow" not in settings:
-            widest = max((row[index].cell_len for row in cells), default=0)
-            settings = {"min_width": min(max(widest, len(head)), settings.get("max_width", widest)), **settings}
-        shown.add_column(head, **{"overflow": "fold", **settings})
-    for row in cells:
-        shown.add_row(*row)
-    return shown
-
-
-def print_table(
-    out: Screen, columns: Sequence[Column], rows: Iterable[Sequence[str | Text]], indent: int = 2, keys: int = 1
-) -> None:
-    """A table; where its columns do not fit side by side, several, each beginning with the first columns again.
-
-    `keys` is how many of them it takes to say what a line is about.
-    """
-    lines = [list(row) for row in rows]
-    for number, part in enumerate(_fitting(columns, lines, out.width - indent, keys)):
-        if number:
-            out.print()
-        picked = [columns[index] for index in part]
-        out.print(indented(table(picked, ([row[index] for index in part] for row in lines)), indent))
-
-
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str | Text]], room: int, keys: int) -> list[list[int]]:
-    """The columns of each table, by their indices."""
-    heads = [column if isinstance(column, str) else column[0] for column in columns]
-    fixed = [not isinstance(column, str) and column[1].get("no_wrap") is True for column in columns]
-    longest = [max((cell_len(str(row[index])) for row in rows), default=0) for index in range(len(columns))]
-    widths = [
-        max(width, len(head)) if keeps else max(min(width, FLEXIBLE), max(map(len, head.split()), default=0))
-        for width, head, keeps in zip(longest, heads, fixed)
-    ]
-    key, key_width = list(range(keys)), sum(widths[:keys]) + GAP * (keys - 1)
-    parts = [[*key]]
-    taken = key_width
-    for index in range(keys, len(columns)):
-        if taken + GAP + widths[index] > room and len(parts[-1]) > keys:
-            parts.append([*key])
-            taken = key_width
-        parts[-1].append(index)
-        taken += GAP + widths[index]
-    return parts
 
 
 def short(text: str, longest: int) -> str:
@@ -280,3 +221,53 @@ def _axis(moments: Sequence[str], until: str, step: int) -> list[str]:
         column = number * step + 1
         labels = labels.ljust(column) + moment
     return [ticks, labels]
+
+
+# One undecided entry after the other, for an author at a terminal.
+
+
+class DecisionFile(Protocol):
+    """A file of decisions; `undo` are the decisions before each step, the latest last."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def undo(self) -> Sequence[Sequence[tuple[str, object]]]: ...
+
+
+File = TypeVar("File", bound=DecisionFile)
+
+
+def ask_in_turn(
+    file: File, ids: Sequence[str], keys: str, show: Callable[[File, str, str], bool],
+    decide: Callable[[File, str, str], File | None], write: Callable[[File], None], undo: Callable[[File], File],
+) -> None:  # fmt: skip
+    """Asks about entries by their ids; each decision is written at once.
+
+    `show` shows an entry unless it is decided, and says whether it did; `decide` gives the file with the decision that
+    a key stands for, None where it stands for none. 's' skips an entry, 'u' takes the last decision back, 'q' ends.
+    """
+    index, decided = 0, 0
+    while index < len(ids):
+        if not show(file, ids[index], f"\n{index + 1}/{len(ids)}  "):
+            index += 1
+            continue
+        key = click.prompt(keys, default="s", show_default=False).strip()
+        if key == "q":
+            break
+        again = {entry_id for entry_id, _ in file.undo[-1]} if key == "u" and file.undo else set[str]()
+        try:
+            changed = undo(file) if key == "u" else None if key == "s" else decide(file, ids[index], key)
+        except InputError as error:
+            click.echo(clean(str(error)), err=True)
+            continue
+        if changed is not None:
+            file = changed
+            write(file)
+        if key == "u":
+            index = min((at for at, entry_id in enumerate(ids) if entry_id in again), default=index)
+            decided = max(decided - 1, 0)
+        elif key == "s" or changed is not None:
+            index += 1
+            decided += key != "s"
+    click.echo(f"{decided} decisions are in {file.path}.")

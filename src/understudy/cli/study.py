@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.options import FILE, PATH, Options, check_output, option_group, shared
 from understudy.cli.progress import watching
-from understudy.cli.serving import (
-    KEY,
-    behind_proxy_option,
-    browsable,
-    ending_with_its_threads,
-    json_log_option,
-    key_in,
-    listen,
-    open_option,
-    port_option,
-    processes_option,
-    serve_until_stopped,
-)
-from understudy.cli.show import Column, bar, clean, heading, print_json, print_table, screen, shows_letters
+from understudy.cli.serve import Serving, ending_with_its_threads, port_option, serving_options
+from understudy.cli.show import bar, clean, heading, print_json, screen, shows_letters
+from understudy.cli.tables import print_table
 from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
     from understudy.studies.store import StoredStudy, StudyStore
 
-__all__ = ["announcement", "name_option", "opened_study", "serve_study", "store_option", "study", "study_argument"]
+__all__ = ["StudyPlace", "announcement", "at_study", "serve_study", "study"]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = "UNDERSTUDY_STUDIES"
-RIGHT: dict[str, Any] = {"justify": "right", "no_wrap": True}
 BAR = 30
 SHOWN_COMMENTS = 10
 MATERIAL: dict[str, tuple[str, str]] = {
@@ -46,13 +34,43 @@ MATERIAL: dict[str, tuple[str, str]] = {
 }
 """By kind, the file that its template names, and the command that makes one from the story that comes with us."""
 
-study_argument = click.argument("path", metavar="STUDY.toml", type=click.Path(path_type=Path, dir_okay=False))
-"""The study's file; where the study is in a database already, its name does as well."""
-store_option = click.option(
-    "--store", metavar="DB", envvar=STORE, show_envvar=True,
-    help="Database: a file, or postgresql://... (default: studies.db beside the study).",
-)  # fmt: skip
-name_option = click.option("--name", metavar="NAME", help="What the study is called there (default: its file's name).")
+
+@dataclass(frozen=True, slots=True)
+class StudyPlace:
+    """A study's file, or its name where it is in a database already; the database; what it is called there."""
+
+    path: Path = Path()
+    store: str | None = None
+    name: str | None = None
+
+    @property
+    def location(self) -> str:
+        return self.store or str(self.path.parent / "studies.db")
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[StudyStore, StoredStudy]]:
+        """The database and the study in it, which must have been opened there before."""
+        from understudy.studies.opening import study_name
+        from understudy.studies.store import open_study_store
+
+        if "://" not in self.location and not Path(self.location).exists():
+            raise InputError(
+                f"is not there: open the study first with `understudy study serve {self.path}`", self.location
+            )
+        with open_study_store(self.location) as store:
+            yield store, store.study(self.name or study_name(self.path))
+
+
+at_study = option_group("place", StudyPlace, {
+    "path": partial(click.argument, "path", metavar="STUDY.toml", type=FILE),
+    "store": partial(
+        click.option, "--store", metavar="DB", envvar=STORE, show_envvar=True,
+        help="Database: a file, or postgresql://... (default: studies.db beside the study).",
+    ),
+    "name": partial(
+        click.option, "--name", metavar="NAME", help="What the study is called there (default: its file's name)."
+    ),
+})  # fmt: skip
 
 
 @click.group()
@@ -73,28 +91,11 @@ def study() -> None:
     """
 
 
-@contextmanager
-def opened_study(path: Path, store: str | None, name: str | None) -> Iterator[tuple[StudyStore, StoredStudy]]:
-    """The database and the study in it, which must have been opened there before."""
-    from understudy.studies.opening import study_name
-    from understudy.studies.store import open_study_store
-
-    location = location_of(path, store)
-    if "://" not in location and not Path(location).exists():
-        raise InputError(f"is not there: open the study first with `understudy study serve {path}`", location)
-    with open_study_store(location) as opened:
-        yield opened, opened.study(name or study_name(path))
-
-
-def location_of(path: Path, store: str | None) -> str:
-    return store or str(path.parent / "studies.db")
-
-
 @study.command(short_help="Write the file of a new study.")
 @click.argument("kind", metavar="KIND")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE.toml")
-@force_option
-def new(kind: str, output: Path, force: bool) -> None:
+@click.option("-o", "--output", "path", type=FILE, required=True, metavar="FILE.toml")
+@shared("force")
+def new(options: Options, kind: str, path: Path) -> None:
     """Write the file of a new study, with every key it may have, for you to edit.
 
     Material that the file names is made beside it from the story `demo`, unless it is there.
@@ -120,11 +121,11 @@ def new(kind: str, output: Path, force: bool) -> None:
     from understudy.studies.kinds import kind_of
 
     template = kind_of(kind).template
-    existing_refused(output, force)
-    replace_text(output, template)
+    check_output(path, force=options.force)
+    replace_text(path, template)
     if kind in MATERIAL:
-        _make_material(output.parent / MATERIAL[kind][0], MATERIAL[kind][1])
-    click.echo(f"Wrote {output}: edit it, try it with `understudy study simulate {output}`, then serve it.")
+        _make_material(path.parent / MATERIAL[kind][0], MATERIAL[kind][1])
+    click.echo(f"Wrote {path}: edit it, try it with `understudy study simulate {path}`, then serve it.")
 
 
 def _make_material(path: Path, command: str) -> None:
@@ -137,13 +138,12 @@ def _make_material(path: Path, command: str) -> None:
 
 
 @study.command(short_help="Make links for participants.")
-@study_argument
+@at_study("path")
 @click.option("-n", "--links", type=click.IntRange(1, 10_000), required=True, metavar="N", help="How many.")
 @click.option("--address", metavar="URL", default="http://127.0.0.1:7860", show_default=True, help="Of the server.")
-@store_option
-@name_option
-@json_option
-def invite(path: Path, links: int, address: str, store: str | None, name: str | None, as_json: bool) -> None:
+@at_study("store name")
+@shared("json")
+def invite(options: Options, place: StudyPlace, links: int, address: str) -> None:
     """Make links for participants, one each. They are shown once: only their hashes are stored.
 
     \b
@@ -153,14 +153,11 @@ def invite(path: Path, links: int, address: str, store: str | None, name: str | 
     from understudy.studies.opening import open_study
     from understudy.studies.store import open_study_store
 
-    with open_study_store(location_of(path, store)) as opened:
+    with open_study_store(place.location) as opened:
         with watching() as progress:
-            stored = open_study(opened, path, name, progress)
+            stored = open_study(opened, place.path, place.name, progress)
         urls = [link_to(address, token) for token in opened.invite(stored.name, links)]
-    if as_json:
-        print_json({"study": stored.name, "links": urls})
-    else:
-        click.echo("\n".join(urls))
+    print_json({"study": stored.name, "links": urls}) if options.as_json else click.echo("\n".join(urls))
 
 
 def link_to(address: str, token: str) -> str:
@@ -168,11 +165,9 @@ def link_to(address: str, token: str) -> str:
 
 
 @study.command(short_help="Show how far a study is.")
-@study_argument
-@store_option
-@name_option
-@json_option
-def status(path: Path, store: str | None, name: str | None, as_json: bool) -> None:
+@at_study("path store name")
+@shared("json")
+def status(options: Options, place: StudyPlace) -> None:
     """Show how far a study is: answers, pace, people and comments; never who wrote what.
 
     \b
@@ -181,10 +176,10 @@ def status(path: Path, store: str | None, name: str | None, as_json: bool) -> No
     """
     from understudy.studies.status import status_of
 
-    with opened_study(path, store, name) as (opened, stored):
+    with place.opened() as (opened, stored):
         state = status_of(opened, stored)
         events = opened.events(stored.id)
-    if as_json:
+    if options.as_json:
         log = [{"happened": event.happened, "what": event.what} for event in events]
         print_json({**state.document(), "log": log})
         return
@@ -197,27 +192,23 @@ def status(path: Path, store: str | None, name: str | None, as_json: bool) -> No
         out.print(f"  {state.seconds:.0f} s an answer (median)")
     if state.closed:
         out.print(f"  closed since {state.closed}")
-    columns: list[Column] = ["person", "state", ("answers", RIGHT), ("failed checks", RIGHT), "last seen"]
     people = [
         (person.code, person.state, str(person.answered), str(person.failed_checks), person.last_seen or "")
         for person in state.people
     ]
     if people:
-        print_table(out, columns, people)
+        print_table(out, ["person", "state", ">answers", ">failed checks", "last seen"], people)
     for item, comment in state.comments[:SHOWN_COMMENTS]:
         out.print(f"  {clean(item)}: {clean(comment)}")
 
 
 @study.command(short_help="End a person's link, or close a study.")
-@study_argument
+@at_study("path")
 @click.option("--person", "codes", metavar="CODE", multiple=True, help="End the link of p7, say; may be repeated.")
 @click.option("--close", "closing", is_flag=True, help="Close the study: nothing is given out or taken any more.")
 @click.option("--reopen", is_flag=True, help="Open a closed study again.")
-@store_option
-@name_option
-def end(
-    path: Path, codes: tuple[str, ...], closing: bool, reopen: bool, store: str | None, name: str | None
-) -> None:  # fmt: skip
+@at_study("store name")
+def end(place: StudyPlace, codes: tuple[str, ...], closing: bool, reopen: bool) -> None:
     """End a person's link, or close a study. What was answered stays.
 
     \b
@@ -229,7 +220,7 @@ def end(
         raise click.UsageError("--close and --reopen are opposites: say one of them")
     if not codes and not closing and not reopen:
         raise click.UsageError("say what to end: --person CODE, --close or --reopen")
-    with opened_study(path, store, name) as (opened, stored):
+    with place.opened() as (opened, stored):
         for code in codes:
             opened.end(stored.name, code)
             click.echo(f"The link of {code} is ended.")
@@ -244,24 +235,18 @@ def announcement(stored: StoredStudy, address: str) -> str:
 
 
 @click.command("serve", short_help="Serve studies to their participants.")
-@click.argument("paths", metavar="STUDY.toml...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="STUDY.toml...", nargs=-1, required=True, type=PATH)
 @click.option("--links", type=click.IntRange(0, 10_000), default=0, metavar="N", help="Make N links for each study.")
-@store_option
-@name_option
+@at_study("store name")
 @port_option(7860)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need a key.")
-@click.option("--key-file", type=click.Path(path_type=Path, dir_okay=False), help=f"The organiser's key (or ${KEY}).")
+@serving_options("host key_file", key_file="A file that holds the organiser's key.")
 @click.option("--host-name", "host_names", metavar="NAME", multiple=True, help="A host name of the server.")
-@processes_option("--store postgresql://...")
-@behind_proxy_option
-@open_option
-@json_log_option
+@serving_options(
+    "processes behind_proxy open_page json_log",
+    processes="Server processes on the address; more than one need --store postgresql://...",
+)
 @ending_with_its_threads()
-def serve_study(
-    paths: tuple[Path, ...], links: int, store: str | None, name: str | None, port: int, host: str,
-    key_file: Path | None, host_names: tuple[str, ...], processes: int, behind_proxy: bool, open_page: bool,
-    json_log: bool,
-) -> None:  # fmt: skip
+def serve_study(place: StudyPlace, serving: Serving, paths: tuple[Path, ...], links: int) -> None:
     """Serve studies to their participants until Ctrl-C.
 
     A participant needs nothing but a link; make some with --links, with `study invite`, or on the organiser's page,
@@ -275,7 +260,7 @@ def serve_study(
     """
     try:
         from understudy.server.access import AccessPolicy
-        from understudy.server.data_folder import private_files
+        from understudy.server.database import private_files
         from understudy.server.http_server import make_server
         from understudy.server.studies import StudyContext, make_study_app
         from understudy.server.telemetry import set_up_log
@@ -285,25 +270,25 @@ def serve_study(
     from understudy.studies.opening import agents_of, open_study
     from understudy.studies.store import open_study_store
 
-    if name is not None and len(paths) > 1:
+    if place.name is not None and len(paths) > 1:
         raise InputError("--name is for one study: leave it out, or serve one at a time")
-    location = location_of(paths[0], store)
-    if processes > 1 and not is_postgres(location):
+    location = replace(place, path=paths[0]).location
+    if serving.processes > 1 and not is_postgres(location):
         raise InputError("several processes need a database that they share: say --store postgresql://...")
-    policy = AccessPolicy.for_host(host, os.environ.get(KEY) if key_file is None else key_in(key_file), host_names)
+    policy = AccessPolicy.for_host(serving.host, serving.key, serving.host_names)
     with ExitStack() as stack:
         stack.enter_context(private_files())
-        listening = stack.enter_context(listen(host, port))  # before links are made that nobody would be shown
+        listening = stack.enter_context(serving.listen())  # before links are made that nobody would be shown
         with open_study_store(location) as opened, watching() as progress:
-            studies = [open_study(opened, path, name, progress) for path in paths]
+            studies = [open_study(opened, path, place.name, progress) for path in paths]
             tokens = {stored.name: opened.invite(stored.name, links) if links else [] for stored in studies}
-        address = f"http://{browsable(host)}:{listening.getsockname()[1]}"
+        address = serving.address(listening)
 
         def server_here() -> HttpServer:
             """Opens everything that a server process needs; the caller's `stack` closes it."""
             agents = agents_of([stored.study for stored in studies])
             context = StudyContext(stack.enter_context(open_study_store(location)), agents=agents)
-            return make_server(make_study_app(context, policy), behind_proxy, on_stop=context.is_stopping.set)
+            return make_server(make_study_app(context, policy), serving.behind_proxy, on_stop=context.is_stopping.set)
 
         def announce() -> None:
             for stored in studies:
@@ -312,7 +297,6 @@ def serve_study(
                     click.echo(f"  {link_to(address, token)}")
             click.echo("Ctrl-C stops.")
 
-        set_up_log(json_log)
-        page = f"{address}/studies" if open_page else None
-        serve_until_stopped(server_here, listening, processes, announce, page)
+        set_up_log(serving.json_log)
+        serving.run(server_here, listening, announce, f"{address}/studies")
     click.echo("Stopped.")

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from understudy.cli.options import existing_refused, force_option, json_option, seed_option
+from understudy.cli.options import PATH, Options, check_output, shared
 from understudy.cli.progress import watching, working
-from understudy.cli.show import Column, clean, heading, print_json, print_table, screen
-from understudy.cli.study import location_of, name_option, opened_study, store_option, study_argument
-from understudy.cli.tables import RIGHT, p_value, print_figures
+from understudy.cli.show import heading, print_json, screen
+from understudy.cli.study import StudyPlace, at_study
+from understudy.cli.tables import p_value, print_figures, print_table
 from understudy.errors import InputError
 
 __all__ = ["agree", "correlate", "import_study", "results", "simulate"]
@@ -31,8 +31,8 @@ by_option = click.option("--by", metavar="NAME", default=None, help="Who unblind
 
 
 @click.command(short_help="Write what people answered.")
-@study_argument
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE")
+@at_study("path")
+@click.option("-o", "--output", "into", type=PATH, required=True, metavar="FILE")
 @click.option(
     "--format", "format_name", metavar="FORMAT",
     help="jsonl, csv, label-studio, or one of the kind's own (default: by the file's ending).",
@@ -40,12 +40,11 @@ by_option = click.option("--by", metavar="NAME", default=None, help="Who unblind
 @attentive_option
 @unblind_option
 @by_option
-@store_option
-@name_option
-@force_option
+@at_study("store name")
+@shared("force")
 def results(
-    path: Path, output: Path, format_name: str | None, attentive: bool, unblind: bool, by: str | None,
-    store: str | None, name: str | None, force: bool,
+    options: Options, place: StudyPlace, into: Path, format_name: str | None, attentive: bool, unblind: bool,
+    by: str | None,
 ) -> None:  # fmt: skip
     """Write what people answered: JSON lines, a table, Label Studio's JSON, or what a bench reads.
 
@@ -55,35 +54,31 @@ def results(
         understudy study results zita.toml -o answers.csv --attentive
         understudy study results zita.toml -o judged/ --format voice
     """
-    from understudy.studies.agreement import failed_checks
     from understudy.studies.results import answers_of, format_for, write_results
+    from understudy.studies.status import failed_checks
 
-    existing_refused(output, force or output.is_dir())
-    with opened_study(path, store, name) as (opened, stored):
-        chosen = format_for(output, format_name, stored.study.kind)
+    check_output(into, force=options.force or into.is_dir())
+    with place.opened() as (opened, stored):
+        chosen = format_for(into, format_name, stored.study.kind)
         given = answers_of(opened, stored)
         if attentive:
             failed = failed_checks(given)
             given = [each for each in given if not failed.get(each.person)]
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
-        write_results(output, chosen, stored, given, opened.asked_of(stored.id), unblind)
-    click.echo(f"Wrote {len(given)} answers to {output} ({chosen}).")
+        write_results(into, chosen, stored, given, opened.asked_of(stored.id), unblind)
+    click.echo(f"Wrote {len(given)} answers to {into} ({chosen}).")
 
 
 @click.command(short_help="Show how far people agree.")
-@study_argument
+@at_study("path")
 @attentive_option
 @unblind_option
 @by_option
 @width_option
-@store_option
-@name_option
-@json_option
-def agree(
-    path: Path, attentive: bool, unblind: bool, by: str | None, width: float, store: str | None, name: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+@at_study("store name")
+@shared("json")
+def agree(options: Options, place: StudyPlace, attentive: bool, unblind: bool, by: str | None, width: float) -> None:
     """Show how far people agree: Krippendorff's alpha, Fleiss' and Cohen's kappa with intervals, by question; who
     disagrees with whom; items to look at again; and what the kind reports of its own, with agents under letters.
 
@@ -91,27 +86,24 @@ def agree(
     Example:
         understudy study agree zita.toml
     """
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.results import answers_of
+    from understudy.studies.status import agreement_of
 
-    with opened_study(path, store, name) as (opened, stored):
+    with place.opened() as (opened, stored):
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
         agreement = agreement_of(stored.study, answers_of(opened, stored), attentive, unblind, width)
     document = {"study": stored.name, **agreement.document()}
-    if as_json:
-        print_json(document)
-    else:
-        _print_agreement(document)
+    print_json(document) if options.as_json else _print_agreement(document)
 
 
 @click.command(short_help="Try a study with made-up people.")
-@study_argument
+@at_study("path")
 @click.option("--people", type=click.IntRange(1, 2_000), default=20, show_default=True, metavar="N")
 @click.option("--skill", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="0 guesses, 1 never errs.")
 @width_option
-@json_option
-def simulate(path: Path, people: int, skill: float, width: float, as_json: bool) -> None:
+@shared("json")
+def simulate(options: Options, place: StudyPlace, people: int, skill: float, width: float) -> None:
     """Try a study with made-up people before it is paid for: how far they would get and agree, and how many people an
     item needs. Nothing of it touches the study's database.
 
@@ -121,24 +113,23 @@ def simulate(path: Path, people: int, skill: float, width: float, as_json: bool)
     """
     from tempfile import TemporaryDirectory
 
-    from understudy.studies.agreement import agreement_of
     from understudy.studies.opening import make_items, study_name
     from understudy.studies.results import answers_of, simulate_crowd
-    from understudy.studies.status import status_of
+    from understudy.studies.status import agreement_of, status_of
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study
 
-    loaded = load_study(path)
+    loaded, name = load_study(place.path), study_name(place.path)
     with TemporaryDirectory() as folder, open_study_store(Path(folder) / "crowd.db") as store, watching() as progress:
-        simulate_crowd(store, study_name(path), loaded, make_items(loaded, progress), people, skill, progress)
-        stored = store.study(study_name(path))
+        simulate_crowd(store, name, loaded, make_items(loaded, progress), people, skill, progress)
+        stored = store.study(name)
         state = status_of(store, stored)
         agreement = agreement_of(loaded, answers_of(store, stored), width=width)
     document: dict[str, Any] = {
         "study": stored.name, "people": people, "skill": skill, "answers": state.answers, "wanted": state.wanted,
         "items": state.items, "complete": state.complete, "rows": agreement.rows + agreement.figures,
     }  # fmt: skip
-    if as_json:
+    if options.as_json:
         print_json(document)
         return
     out = screen()
@@ -159,34 +150,25 @@ def _print_agreement(document: dict[str, Any]) -> None:
     print_figures(document["rows"])
     if document["items"]:
         out.print(heading("Items to look at again"))
-        columns: list[Column] = ["question", "item", ("disagreement", RIGHT), "answers"]
-        print_table(
-            out, columns,
-            [
-                (row["question"], clean(row["item"]), f"{row['disagreement']:.2f}", clean(row["answers"]))
-                for row in document["items"][:SHOWN]
-            ],
-            keys=2,
-        )  # fmt: skip
+        items = [
+            (row["question"], row["item"], f"{row['disagreement']:.2f}", row["answers"])
+            for row in document["items"][:SHOWN]
+        ]
+        print_table(out, ["question", "item", ">disagreement", "answers"], items, keys=2)
     if document["pairs"]:
         out.print(heading("Who agrees least"))
-        columns = ["question", "people", ("agreement", RIGHT), ("items", RIGHT)]
-        print_table(
-            out, columns,
-            [
-                (row["question"], " and ".join(row["people"]), f"{row['agreement']:.2f}", str(row["items"]))
-                for row in document["pairs"][:SHOWN]
-            ],
-            keys=2,
-        )  # fmt: skip
+        pairs = [
+            (row["question"], " and ".join(row["people"]), f"{row['agreement']:.2f}", str(row["items"]))
+            for row in document["pairs"][:SHOWN]
+        ]
+        print_table(out, ["question", "people", ">agreement", ">items"], pairs, keys=2)
 
 
 @click.command("import", short_help="Take in what people gave elsewhere, as a finished study.")
 @click.argument("source", metavar="SOURCE")
-@click.argument("data", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What the study is called (default: SOURCE).")
-@store_option
-def import_study(source: str, data: Path, name: str | None, store: str | None) -> None:
+@click.argument("data", metavar="DIR", type=PATH)
+@at_study("name store", name="What the study is called (default: SOURCE).")
+def import_study(place: StudyPlace, source: str, data: Path) -> None:
     """Take in what people gave elsewhere, as a finished study.
 
     \b
@@ -199,16 +181,15 @@ def import_study(source: str, data: Path, name: str | None, store: str | None) -
         understudy study import tvshowguess human_annotation/ --store s.db
         understudy study agree tvshowguess --store s.db
     """
-    from understudy.studies.imports import IMPORTS, add_finished
+    from understudy.studies.opening import IMPORTS, add_finished
     from understudy.studies.store import open_study_store
 
     if source not in IMPORTS:
         raise InputError(f"there is no source called '{source}': use {', '.join(IMPORTS)}")
     if not data.exists():
         raise InputError(f"is not there: name the folder that '{source}' was unpacked to", data)
-    location = location_of(Path(), store)
-    with working("Reading"), open_study_store(location) as opened:
-        stored = add_finished(opened, name or source, IMPORTS[source](data))
+    with working("Reading"), open_study_store(place.location) as opened:
+        stored = add_finished(opened, place.name or source, IMPORTS[source](data))
         answers, people = len(opened.answers(stored.id)), len(opened.people(stored.id))
     click.echo(
         f"'{stored.name}': {answers} answers of {people} people, closed. See `understudy study agree {stored.name}`."
@@ -216,15 +197,12 @@ def import_study(source: str, data: Path, name: str | None, store: str | None) -
 
 
 @click.command(short_help="Correlate automatic measures with people's answers.")
-@click.argument("results", metavar="RESULTS.jsonl", type=click.Path(path_type=Path))
-@click.argument("measures", metavar="MEASURES.json", type=click.Path(path_type=Path))
+@click.argument("results", metavar="RESULTS.jsonl", type=PATH)
+@click.argument("measures", metavar="MEASURES.json", type=PATH)
 @click.option("--measure", metavar="NAME", help="Only this measure.")
 @click.option("--question", metavar="NAME", help="Only this question.")
-@seed_option
-@json_option
-def correlate(
-    results: Path, measures: Path, measure: str | None, question: str | None, seed: int, as_json: bool
-) -> None:  # fmt: skip
+@shared("seed json")
+def correlate(options: Options, results: Path, measures: Path, measure: str | None, question: str | None) -> None:
     """Correlate automatic measures with people's answers, item by item (Spearman, intervals, p after Holm).
 
     RESULTS.jsonl is what `study results` wrote. MEASURES.json has a value for each item, {"item": 0.3, ...}, or several
@@ -238,26 +216,22 @@ def correlate(
     from understudy.studies.correlation import correlate as correlate_files
 
     with working("Correlating"):
-        document = correlate_files(results, measures, measure, question, seed)
-    if as_json:
-        print_json(document)
-        return
-    _print_correlations(document)
+        document = correlate_files(results, measures, measure, question, options.seed)
+    print_json(document) if options.as_json else _print_correlations(document)
 
 
 def _print_correlations(document: dict[str, Any]) -> None:
     """The strongest first; rows without a figure last, with their reasons."""
     rows = sorted(document["rows"], key=lambda row: -abs(row["value"] or 0.0))
-    columns: list[Column] = ["question", "measure", ("r_s", RIGHT), ("95%", RIGHT), ("n", RIGHT), ("p", RIGHT)]
     lines = []
     for row in rows:
-        about = (clean(row["question"]), clean(row["measure"]))
+        about = (row["question"], row["measure"])
         if row["value"] is None:
             lines.append((*about, "-", row["reason"], str(row["n"]), ""))
         else:
             spread = "" if row["low"] is None else f"{row['low']:+.2f}..{row['high']:+.2f}"
             lines.append((*about, f"{row['value']:+.3f}", spread, str(row["n"]), p_value(row)))
-    print_table(screen(), columns, lines)
+    print_table(screen(), ["question", "measure", ">r_s", ">95%", ">n", ">p"], lines)
     click.echo("p after Holm, over all rows. Intervals draw groups of items.")
     for key, where in (("only_answered", "no measure"), ("only_measured", "no answer")):
         if document[key]:

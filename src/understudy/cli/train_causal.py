@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from understudy.cli.options import FOLDER
+from understudy.cli.options import IN_FOLDER
 from understudy.cli.progress import read_showing
 from understudy.cli.train import (
     NO_FIGURES,
@@ -58,7 +58,7 @@ OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase"
     "--monologues/--no-monologues", default=None,
     help="Learn the utterances of PersonaChat's pairs of sentence and utterance, too.",
 )  # fmt: skip
-@click.option("--tokenizer", type=FOLDER, metavar="FOLDER", help="A tokenizer to use instead of the base's own.")
+@click.option("--tokenizer", type=IN_FOLDER, metavar="FOLDER", help="A tokenizer to use instead of the base's own.")
 def causal(
     data: tuple[Path, ...], story: str | None, name: str | None, at: str, out: Path, as_json: bool, **options: Any
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from understudy.cli.options import FOLDER, IN_FILE, listed
+from understudy.cli.options import IN_FILE, IN_FOLDER, listed
 from understudy.cli.progress import read_showing, watching
 from understudy.cli.train import NO_FIGURES, Card, run_trainer, settings_among, training_options
 
@@ -28,7 +28,7 @@ PARTS = {"reverse": "from_end", "fill-empty": "fill_empty", "context": "context"
 
 
 @click.command(short_help="Who is speaking in masked scenes.")
-@click.option("--data", type=FOLDER, help="The folder of TVShowGuess.")
+@click.option("--data", type=IN_FOLDER, help="The folder of TVShowGuess.")
 @click.option("--story", metavar="STORY", help="A story to learn from instead.")
 @training_options("at", "epochs", "batch", "held_back")
 @click.option(

@@ -14,20 +14,10 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from understudy.cli.options import existing_refused, force_option, json_option
+from understudy.cli.options import FILE, Options, check_output, json_option, shared
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import (
-    Column,
-    clean,
-    grid,
-    heading,
-    indented,
-    print_json,
-    screen,
-    short,
-    shows_letters,
-    table,
-)
+from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, shows_letters
+from understudy.cli.tables import print_table, share
 from understudy.errors import InputError
 from understudy.formats import EMBEDDED
 from understudy.story.types import Moment
@@ -89,7 +79,9 @@ store_option = store_option_for("The database: a file, or a postgresql:// addres
 numbers_argument = click.argument("numbers", type=int, nargs=-1, required=True, metavar="NUMBER...")
 by_option = click.option("--by", metavar="NAME", help="Who decides (default: your user name).")
 character_option = click.option("--as", "character", metavar="NAME", help="Only lines of this character.")
-story_option = click.option("--story", metavar="STORY", help="Only lines of this story: a title, or the story.")
+story_option = click.option(
+    "--story", "title", metavar="STORY", help="Only lines of this story: a title, or the story."
+)
 decision_option = click.option(
     "--decision", type=click.Choice(["pending", "approved", "rejected"]), help="Only lines with this decision."
 )
@@ -118,7 +110,7 @@ def utterances() -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="At most this many.")
 @json_option
 def list_(
-    store: str, story: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
+    store: str, title: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
     like: str | None, limit: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Lines in the database, with what was decided about them.
@@ -131,7 +123,7 @@ def list_(
     if like is not None and near is not None:
         raise click.UsageError("--like and --near each put the lines in an order: choose one of them")
     with opened_store(store) as opened:
-        title, moment = _title(opened, story), Moment.parse(at) if at else None
+        title, moment = _title(opened, title), Moment.parse(at) if at else None
         if like is None:
             selected = list(opened.find(character, decision, moment, _near(near), limit, title))
         else:
@@ -145,9 +137,7 @@ def list_(
         print_json({"utterances": [_document(stored) for stored in selected], "counts": named})
         return
     out = screen()
-    columns: list[Column] = [("", {"no_wrap": True, "justify": "right"}), ("who", {"no_wrap": True, "max_width": 16})]
-    columns += ["line", ("decision", {"no_wrap": True}), ("scores", {})]
-    out.print(table(columns, (_row(stored) for stored in selected)))
+    print_table(out, [">", "who", "line", "<decision", "scores"], (_row(stored) for stored in selected), indent=0)
     summary = ", ".join(f"{number:,} {what} of {who}" for (who, what), number in counts.items())
     out.print(f"\n{summary or 'There is nothing in it yet: fill it with `understudy filter`'}.")
 
@@ -175,7 +165,7 @@ def show(number: int, store: str, as_json: bool) -> None:
     if utterance.file:
         rows.append(("read from", f"{utterance.file}:{utterance.line}"))
     rows += [
-        (name, _figure(score.value) + (f"  {score.reason}" if score.reason else ""))
+        (name, share(score.value, ".3g") + (f"  {score.reason}" if score.reason else ""))
         for name, score in utterance.scores.items()
     ]
     out.print(indented(grid(rows)))
@@ -241,24 +231,20 @@ def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) ->
 @character_option
 @click.option("--decision", type=click.Choice(["pending", "approved", "rejected", "all"]), default="approved",
               show_default=True, help="Lines with this decision.")  # fmt: skip
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A .jsonl file (default: stdout)."
-)
-@force_option
-def export(
-    store: str, story: str | None, character: str | None, decision: str, output: Path | None, force: bool
-) -> None:
+@click.option("-o", "--output", type=FILE, help="A .jsonl file (default: stdout).")
+@shared("force")
+def export(options: Options, store: str, title: str | None, character: str | None, decision: str) -> None:
     """Write lines out as JSON lines.
 
     \b
     Example:
         understudy utterances export --store lines.db -o lines.jsonl
     """
-    if output is not None:
-        existing_refused(output, force, [Path(store)] if "://" not in store else [])
+    output = options.output
+    check_output(output, [Path(store)] if "://" not in store else [], options.force)
     with opened_store(store) as opened:
         wanted = None if decision == "all" else decision
-        selected = opened.find(character, wanted, story=_title(opened, story))
+        selected = opened.find(character, wanted, story=_title(opened, title))
         if output is None:
             for stored in selected:
                 sys.stdout.write(json.dumps(_document(stored), ensure_ascii=not shows_letters()) + "\n")
@@ -361,7 +347,7 @@ def _row(stored: StoredUtterance) -> tuple[str | Text, ...]:
     named = [(name, score.value) for name, score in stored.utterance.scores.items()]
     if stored.likeness is not None:
         named.insert(0, ("likeness", stored.likeness))
-    scores = " ".join(f"{name} {_figure(value)}" for name, value in named)
+    scores = " ".join(f"{name} {share(value, '.3g')}" for name, value in named)
     decision = Text(stored.decision, style=COLOURS[stored.decision])
     return str(stored.number), stored.utterance.character, short(stored.utterance.text, LONGEST), decision, scores
 
@@ -378,10 +364,6 @@ def _span(stored: StoredUtterance) -> str:
     since, until = stored.utterance.since, stored.utterance.until
     begins = "from the start" if since == Moment((0,)) else f"from {since.dotted}"
     return begins + (" on" if until.is_end else f" until {until.dotted}")
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
 
 
 def _entry(entry: ReviewDecision) -> Document:

@@ -170,15 +170,15 @@ def _read(path: Path) -> Iterator[Annotation]:
         yield Annotation(path.stem, instance, needs, rationales, guess)
 
 
-class _RelationColumns(NamedTuple):
+class _TableColumns(NamedTuple):
     needed: Mapping[str, int]
     rationales: Sequence[tuple[Sequence[int], int | None]]
     """For each letter, the columns of its evidence and of its reasoning."""
     guess: int | None
 
 
-def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _RelationColumns:
-    """RelationColumns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
+def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _TableColumns:
+    """Columns by their heads; a 'Reasoning Type' belongs to the evidence before it."""
     headings = [_letters(head) for head in heads]
     needed = {
         head: next((index for index, letters in enumerate(headings) if letters in spellings), -1)
@@ -196,7 +196,7 @@ def _columns(source: SourceFile, line: int, heads: Sequence[str]) -> _RelationCo
         raise source.error(f"has no column {', '.join(map(repr, missing))}: the first line should name them", line)
     guess = next((index for index, letters in enumerate(headings) if letters in GUESS), None)
     rationales = [(indexes, reasoning.get(letter)) for letter, indexes in evidence.items()]
-    return _RelationColumns(needed, rationales, guess)
+    return _TableColumns(needed, rationales, guess)
 
 
 class _Cells(NamedTuple):

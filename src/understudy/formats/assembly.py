@@ -35,7 +35,7 @@ from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.text import guess_language, one_line
 
-__all__ = ["Assembly", "FilesCountAlike"]
+__all__ = ["EXAMPLE", "Assembly", "FilesCountAlike"]
 
 COUNTED_AS = {Speech: "lines", Description: "descriptions", Movement: "descriptions", Unread: "unread"}
 """By the type of an event; all others count as headings."""
@@ -383,6 +383,7 @@ HEADING_LABELS = words(
 
 TRANSCRIPT = "transcript"
 EXAMPLE = "'INES: It was on the hook at noon.'"
+"""Of a speech that every script may have, in messages."""
 
 
 def check_speakers(labels: Iterable[str], form: str, source: SourceFile) -> None:

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 Document = dict[str, Any]
+COUNTS = ("units", "lines", "descriptions", "headings", "unread")  # of a file
 
 
 def cast_document(cast: Iterable[CastMember]) -> list[Document]:
@@ -57,10 +58,7 @@ def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
         "scenes": scenes,
         "files": [_file_document(file, reasons.get(file.name, {})) for file in files],
         "parts": {file: moment.dotted for file, moment in file_parts(story).items()},
-        "total": {
-            count: sum(getattr(file, count) for file in files)
-            for count in ("units", "lines", "descriptions", "headings", "unread")
-        },
+        "total": {count: sum(getattr(file, count) for file in files) for count in COUNTS},
         "speakers": _speakers_document(story),
         "unread": [
             {"file": line.source.file, "line": line.source.line, "text": line.text, "reason": line.reason}
@@ -92,16 +90,8 @@ def _speakers_document(story: Story) -> Document:
 
 
 def _file_document(file: FileCounts, reasons: dict[str, int]) -> Document:
-    return {
-        "file": file.name,
-        "format": file.format,
-        "units": file.units,
-        "lines": file.lines,
-        "descriptions": file.descriptions,
-        "headings": file.headings,
-        "unread": file.unread,
-        "reasons": reasons,
-    }
+    counts = {count: getattr(file, count) for count in COUNTS}
+    return {"file": file.name, "format": file.format, **counts, "reasons": reasons}
 
 
 def line_document(line: Line) -> Document:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from understudy.formats.screenplay import SCENE_HEADING
 from understudy.formats.transcript.headings import is_cut, is_scene_mark
-from understudy.formats.transcript.labels import looks_like_label, read_label
+from understudy.formats.transcript.labels import speaker_label
 from understudy.sources.columns import Columns, TableSample, table_sample
 from understudy.sources.containers import leading_names
-from understudy.sources.source import HEAD_BYTES
 
 __all__ = ["EPISODE", "TIMES", "FileEvidence", "measure"]
 
@@ -44,10 +43,6 @@ class FileEvidence:
     head: bytes
     path: Path
     _labels: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        return len(self.head) < HEAD_BYTES
 
     @property
     def is_wide(self) -> bool:
@@ -133,8 +128,8 @@ class FileEvidence:
     def label(self, line: str) -> str:
         """The speaker before a colon, by whose name a line seems to begin; blank where it begins otherwise."""
         if line not in self._labels:
-            label = read_label(line)
-            self._labels[line] = label.name if label is not None and looks_like_label(label.name) else ""
+            label = speaker_label(line)
+            self._labels[line] = label.name if label else ""
         return self._labels[line]
 
     def labelled(self, lines: Iterable[str]) -> int:

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
-from understudy.sources.directions import BRACKETED, comings_and_goings
+from understudy.formats.transcript.labels import TranscriptStatistics, speaker_label
+from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
@@ -46,7 +46,6 @@ GLUE = "<>"
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     title = TITLE_TAG.search(source.head()[:2000].decode("utf-8", "replace"))
     yield Opening(title=title[1].strip() if title else None)
     yield from _InkParser(source).events()
@@ -131,11 +130,8 @@ class _InkParser:
         while (condition := CONDITION.match(bare)) is not None:
             bare = bare[condition.end() :]
         match = OFFERED.fullmatch(bare)
-        if match is None:
-            yield from self._content(number, bare, line, "a choice without words")
-            return
-        offered = self._words(match["before"] + match["offered"])
-        printed = match["before"] + match["after"]
+        offered = self._words(match["before"] + match["offered"]) if match else ""
+        printed = match["before"] + match["after"] if match else bare
         if not offered:
             yield from self._content(number, printed, line, "a choice without words")
             return
@@ -165,10 +161,9 @@ class _InkParser:
 
     def _event(self, number: int, words: str, tags: str, units: int) -> Speech | Description:
         at = self.source.at(number)
-        label = read_label(words)
-        if label is not None and looks_like_label(label.name) and label.text:
-            notes = BRACKETED.findall(label.head)
-            return Speech(at, self.statistics.speakers(label.name), " ".join([*notes, label.text]), units)
+        label = speaker_label(words)
+        if label is not None and label.text:
+            return Speech(at, self.statistics.speakers(label.name), label.said, units)
         if speaker := SPEAKER_TAG.search(tags):
             return Speech(at, self.statistics.speakers(speaker[1].strip()), words, units)
         return Description(at, words, comings_and_goings(words), units)

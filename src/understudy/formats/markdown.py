@@ -40,8 +40,8 @@ from understudy.formats.markdown_syntax import (
     without_emphasis,
     without_escapes,
 )
-from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
-from understudy.sources.directions import BRACKETED, comings_and_goings
+from understudy.formats.transcript.labels import TranscriptStatistics, speaker_label
+from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import (
     CastEntry,
     Description,
@@ -66,7 +66,6 @@ LONGEST_TEXT = 40_000
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     survey = survey_of(source)
     language = survey.front.get("language", survey.front.get("lang"))
     title = survey.front.get("title") or (survey.outline.title and without_escapes(survey.outline.title))
@@ -168,10 +167,8 @@ class _MarkdownParser:
     def _label(self, text: str) -> EmphasisedLabel | None:
         if self.survey.emphasised or text[0] in "*_":
             return emphasised_label(text)
-        label = read_label(text)
-        if label is None or not looks_like_label(label.name):
-            return None
-        return EmphasisedLabel(label.name, " ".join([*BRACKETED.findall(label.head), label.text]).strip())
+        label = speaker_label(text)
+        return EmphasisedLabel(label.name, label.said) if label else None
 
     def _begin(self, number: int, raw_name: str | None, text: str, is_plain: bool = False) -> Iterator[Event]:
         yield from self._close()

@@ -66,7 +66,6 @@ LONGEST_DIALOGUE = 100_000
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     yield Opening(("scene", "line"))
     for dialogue in _dialogues(source):
         yield SceneStart(source.at(dialogue.line), "", (dialogue.first, dialogue.second), dialogue.number, units=0)

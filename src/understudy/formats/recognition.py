@@ -16,7 +16,7 @@ from importlib import import_module
 from understudy.formats.evidence import TIMES, FileEvidence
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
 from understudy.novels.prose import Block, paragraphs_of, rows_of, without_frame
-from understudy.sources.columns import Columns
+from understudy.sources.columns import DELIMITERS, Columns
 from understudy.sources.events import Reader
 
 __all__ = ["FORMATS", "TABLES", "Format", "is_hpd", "is_personachat", "recognised", "recognised_table"]
@@ -303,7 +303,6 @@ SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’»」』)]*(?:\s|$|(?<=[�
 QUOTED = re.compile(r"[\"“«„「『][^\"”»“」』\n]{2,}|(?:^|\s)['‘]\w[^\n]{2,}['’]|^\s*[—–―]\s*\w")
 MARKUP = re.compile(r"</?[a-z]{1,10}>")
 HEADER = re.compile(r"\"?\w[\w .-]{0,29}\"?(?:[,;\t|]\"?\w[\w .-]{0,29}\"?){2,40}")
-DELIMITERS = ("\t", ";", ",", "|")
 
 FEWEST_WORDS = 25
 LONG_PARAGRAPH = 20  # words that make a paragraph one of running text

@@ -189,7 +189,6 @@ NARRATORS = frozenset(("narrator", "centered", "vcentered"))
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     yield Opening()
     yield from _RenpyParser(source, _characters(source)).events()
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from understudy.formats.evidence import EPISODE, TIMES
-from understudy.formats.transcript.labels import Label, TranscriptStatistics, looks_like_label, read_label
-from understudy.sources.directions import BRACKETED, WHOLE, comings_and_goings, ends_open, without_brackets
+from understudy.formats.transcript.labels import Label, TranscriptStatistics, speaker_label
+from understudy.sources.directions import WHOLE, comings_and_goings, ends_open, without_brackets
 from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.text import LANGUAGES
@@ -153,18 +153,17 @@ def _piece(number: int, text: str) -> Segment:
     said = text[dash.end() :] if dash else text
     if _is_described(said):
         return Segment(number, "description", None, said, True, 0)
-    label = read_label(said)
+    label = speaker_label(said)
     if label is None or not _is_name(label):
         return Segment(number, "speech", None, said, dash is not None, 0)
-    notes = " ".join(BRACKETED.findall(label.head))  # `ANN (on the phone): Yes?`
-    return Segment(number, "speech", label.name, f"{notes} {label.text}".strip(), True, 0)
+    return Segment(number, "speech", label.name, label.said, True, 0)
 
 
 def _is_name(label: Label) -> bool:
     """`Ann: Yes.`, but neither `Meet me at 10:30` nor `she said: Yes.`"""
     if label.name[0].islower() or (CLOCK.search(label.name) and label.text[:1].isdigit()):
         return False
-    return len(label.name.split()) <= LONGEST_LABEL and looks_like_label(label.name)
+    return len(label.name.split()) <= LONGEST_LABEL
 
 
 def _is_described(text: str) -> bool:
@@ -359,7 +358,6 @@ Block = list[tuple[int, str]]
 
 
 def webvtt_events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     match = LANGUAGE.search(source.head()[:2000])
     language = match[1].decode().lower() if match else None
     yield from subtitle_events(source, _cues, language if language in LANGUAGES else None)

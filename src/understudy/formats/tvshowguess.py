@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.formats.transcript.headings import is_boilerplate
-from understudy.formats.transcript.labels import TranscriptStatistics, looks_like_label, read_label
+from understudy.formats.transcript.labels import Label, TranscriptStatistics, speaker_label
 from understudy.sources.directions import comings_and_goings
 from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import RecordLocation, json_lines, read_records_at
@@ -55,13 +55,17 @@ class ShowScene(NamedTuple):
 
     def said(self) -> Iterator[tuple[str | None, str]]:
         """Who says what, by the file's own names for them; descriptions have no speaker."""
-        for speaker, text in self.lines:
-            label = None if speaker == BACKGROUND else read_label(text)
-            if label is None or not looks_like_label(label.name):  # its own splitting takes '[Time: 3' for a name
-                if text.strip() and not BREAK.fullmatch(text):
-                    yield None, text.strip()
-            elif label.text.strip():
+        for speaker, text, label in self.turns():
+            if label is not None and label.text.strip():
                 yield speaker, label.text.strip()
+            elif label is None and not BREAK.fullmatch(text):
+                yield None, text.strip()
+
+    def turns(self) -> Iterator[tuple[str, str, Label | None]]:
+        """(speaker, line, label) of the lines that are not blank; of a description there is no label."""
+        for speaker, text in self.lines:
+            if text.strip():  # the set's own splitting takes '[Time: 3' for a name
+                yield speaker, text, None if speaker == BACKGROUND else speaker_label(text)
 
 
 def folder_of(data: Path) -> Path:
@@ -77,7 +81,6 @@ def show_scenes(path: Path) -> Iterator[ShowScene]:
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     shows: dict[str, int] = {}
     locations: list[tuple[tuple[int, int, int, int], RecordLocation]] = []
     for location, record in json_lines(source):
@@ -101,11 +104,8 @@ def events(source: SourceFile) -> Iterator[Event]:
 def _scene_events(source: SourceFile, line: int, scene: ShowScene) -> Iterator[Event]:
     at = source.at(line)
     yield SceneStart(at, _setting(scene.title), units=int(bool(scene.title.strip())))
-    for speaker, text in scene.lines:
-        label = None if speaker == BACKGROUND else read_label(text)
-        if not text.strip():
-            continue
-        if label is None or not looks_like_label(label.name):  # the set's own splitting takes '[Time: 3' for a name
+    for _, text, label in scene.turns():
+        if label is None:
             yield _background(at, text.strip())
         elif label.text.strip():
             speakers = TranscriptStatistics().speakers(label.name)

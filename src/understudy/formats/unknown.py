@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from understudy.errors import UnknownFormat
+from understudy.formats.assembly import EXAMPLE
 from understudy.formats.evidence import FileEvidence
 
 __all__ = ["unknown_format"]
@@ -41,7 +42,6 @@ SHOWN = 60  # characters of a line
 LINES = 400
 FEW_WORDS, MANY_WORDS = 12, 25  # of a line of dialogue or verse; of a paragraph of prose
 QUOTED = re.compile(r"[\"“«„「『‘]\w")
-EXAMPLE = "'INES: It was on the hook at noon.'"
 
 
 LOREBOOK = re.compile(r'"spec"\s*:\s*"lorebook_v3"|\A\{\s*"entries"\s*:\s*(?:\{\s*\}|\[\s*\])\s*[,}]')

@@ -26,11 +26,9 @@ from understudy.metrics.agreement import kappa_interval
 from understudy.metrics.statistics import Estimate, holm, interval, paired_p
 
 __all__ = [
-    "ALL",
     "PAPER_AGREEMENT",
     "Grouping",
     "GuessedSpeaker",
-    "SceneKey",
     "agreement_of_pairs",
     "analyse",
     "annotation_agreement",

@@ -32,13 +32,13 @@ from understudy.story.persona import Persona
 from understudy.story.types import Scene
 
 __all__ = [
-    "LEAST",
     "Assigned",
     "SceneClues",
     "all_assignments",
     "best_assignment",
     "can_list",
     "fit_weights",
+    "log_table",
     "marginals",
     "named",
     "one_each",
@@ -100,8 +100,13 @@ def one_each(guesses: Guesses) -> Guesses:
     if not guesses:
         return guesses
     candidates = list(next(iter(guesses.values())))
-    scores = np.log([[max(shares[name], LEAST) for name in candidates] for shares in guesses.values()])
-    return named(list(guesses), candidates, marginals(scores))
+    return named(list(guesses), candidates, marginals(log_table(guesses, candidates)))
+
+
+def log_table(guesses: Guesses, candidates: Sequence[str]) -> Reals:
+    """The logarithm of each probability: a row for each mask, a column for each candidate."""
+    table: Reals = np.log([[max(shares[name], LEAST) for name in candidates] for shares in guesses.values()])
+    return table
 
 
 class Assigned:

@@ -37,19 +37,7 @@ from understudy.people.mentions import ReadLine, ReadScene, named_in
 from understudy.story.persona import Persona
 from understudy.text import fold, stop_words, words
 
-__all__ = [
-    "CONTEXT",
-    "CUES",
-    "FACTS",
-    "SAYINGS",
-    "TOPICS",
-    "PhraseMemory",
-    "SceneMemory",
-    "TopicMemory",
-    "cue_table",
-    "fact_table",
-    "shared_facts",
-]
+__all__ = ["CONTEXT", "CUES", "FACTS", "SAYINGS", "TOPICS", "SceneMemory", "cue_table", "fact_table", "shared_facts"]
 
 CUES = {
     # the mask itself names the candidate

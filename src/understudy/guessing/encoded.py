@@ -37,7 +37,6 @@ from understudy.story.persona import Persona
 from understudy.story.types import Line, Scene
 
 __all__ = [
-    "AttentionPooling",
     "EncodedGuesser",
     "TextEncoder",
     "Vectors",

@@ -29,7 +29,7 @@ from understudy.people.mentions import learned_words, named_in
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 
-__all__ = ["ABLATIONS", "CLUES", "MEANING", "SUB_MODELS", "Joint", "MaskFeatures", "SubModels"]
+__all__ = ["ABLATIONS", "CLUES", "SUB_MODELS", "Joint", "MaskFeatures", "SubModels"]
 
 FOLDS = 5
 REGULARISATION = 3.0  # of a weight, in standard deviations of its clue

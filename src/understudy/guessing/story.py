@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.errors import Dead, StoryError, Unborn
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
-from understudy.guessing.assignment import LEAST, best_assignment
+from understudy.guessing.assignment import best_assignment, log_table
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, shared_facts
 from understudy.guessing.features import SceneFeatures
 from understudy.guessing.joint import CLUES, SUB_MODELS, Joint
@@ -301,8 +301,8 @@ def _likeliest(guesses: Guesses) -> dict[str, str]:
 def _one_each(guesses: Guesses) -> dict[str, str]:
     """Nobody is behind two masks, even where both are likeliest the same."""
     names = list(next(iter(guesses.values())))
-    scores = np.log([[max(shares[name], LEAST) for name in names] for shares in guesses.values()])
-    return {mask: names[index] for mask, index in zip(guesses, best_assignment(scores).tolist())}
+    chosen = best_assignment(log_table(guesses, names)).tolist()
+    return {mask: names[index] for mask, index in zip(guesses, chosen)}
 
 
 def _scene_at(story: Story, at: Moment) -> Scene:

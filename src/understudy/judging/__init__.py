@@ -7,7 +7,7 @@ FilteredAgent(agent, rules, metrics)     says the best reply that passes
 
 from __future__ import annotations
 
-from understudy.judging.filtered import FilteredAgent, StoryMetrics
+from understudy.judging.filtering import FilteredAgent, StoryMetrics
 from understudy.judging.rules import (
     LOWER_IS_CLOSER,
     Curve,

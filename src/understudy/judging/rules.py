@@ -22,25 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.judging.guard_rules import GUARD_RULES
+from understudy.metrics.registry import METRICS
 from understudy.metrics.statistics import Interval
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
 from understudy.story.dialogue import Score
+from understudy.text import did_you_mean
 
 __all__ = [
-    "LOWER_IS_CLOSER",
-    "Curve",
-    "Labelled",
-    "Point",
-    "Rule",
-    "RuleDecision",
-    "bound_keeping",
-    "curve_of",
-    "judge",
-    "read_labelled",
-    "shares_kept",
-]
+    "ALL_GUARDS", "GUARD_PREFIX", "GUARD_RULES", "LOWER_IS_CLOSER", "Curve", "Labelled", "Point", "Rule",
+    "RuleDecision", "bound_keeping", "curve_of", "judge", "read_labelled", "require_known_metric", "shares_kept",
+]  # fmt: skip
 
+ALL_GUARDS = "guards"
+GUARD_PREFIX = "guard-"
+GUARD_NAMES = ("form", "secrets", "knowledge", "address", "outdated", "claims", "identity", "contradiction")
+GUARD_RULES = (ALL_GUARDS, *(GUARD_PREFIX + name for name in GUARD_NAMES))
 LOWER_IS_CLOSER = frozenset({"uppl", "anachronism", "unwitnessed", "copying", "contradiction", *GUARD_RULES})
 """Metrics of which less is better; of all others, more."""
 
@@ -237,3 +233,10 @@ def _interval(value: float, part: NDArray[np.int64], whole: NDArray[np.int64]) -
         return Interval(value, 0.0, 1.0)
     low, high = np.percentile(shares, [2.5, 97.5])
     return Interval(value, float(low), float(high))
+
+
+def require_known_metric(name: str) -> None:
+    """Raise where no rule can be made of a name."""
+    known = (*METRICS, *GUARD_RULES)
+    if name not in known:
+        raise InputError(f"there is no metric '{name}'{did_you_mean(name, known)}: choose from {', '.join(known)}")

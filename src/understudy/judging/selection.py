@@ -26,10 +26,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from understudy.agents.bank import fallbacks, lines_for, register_of
 from understudy.agents.dialogue_context import last_heard, said_before
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.old_lines import RecalledDraft
+from understudy.agents.plain_replies import fallbacks, lines_for, register_of
 from understudy.judging.guards.phrases import asks, plain, roots, sentences
 from understudy.language.encoding import Context
 from understudy.story.dialogue import Draft, Evidence, LanguageModel, Situation, Turn

@@ -203,8 +203,8 @@ def expected_disagreement(table: RatingTable) -> float:
 def _pairable(table: RatingTable) -> tuple[Reals, list[str]]:
     """The items that at least two people answered, and how many gave them each answer."""
     counts = table.counts
-    kept = np.flatnonzero(counts.sum(axis=1) > 1)
-    return counts[kept], [table.items[index] for index in kept]
+    rated_twice = np.flatnonzero(counts.sum(axis=1) > 1)
+    return counts[rated_twice], [table.items[index] for index in rated_twice]
 
 
 def _alphas(counts: Reals, weights: Reals, scale: Scale) -> Reals:
@@ -320,11 +320,11 @@ def item_disagreement(table: RatingTable) -> list[Score]:
     answered = table.codes != MISSING
     scores = []
     for index, (item, counts) in enumerate(zip(table.items, table.counts)):
-        given = ", ".join(f"{_shown(value)}: {count:g}" for value, count in zip(table.scale.values, counts) if count)
+        answers = ", ".join(f"{_shown(value)}: {count:g}" for value, count in zip(table.scale.values, counts) if count)
         if nothing or answered[index].sum() < 2:
             scores.append(Score(item, None, nothing or "fewer than two people have answered"))
         else:
-            scores.append(Score(item, float(by_answer[index, answered[index]].mean()), given))
+            scores.append(Score(item, float(by_answer[index, answered[index]].mean()), answers))
     return sorted(scores, key=lambda score: -1.0 if score.value is None else score.value, reverse=True)
 
 

@@ -29,9 +29,11 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.text import guess_language
 
-__all__ = ["NO_WORDS", "LineMetric", "Samples", "TextMetric", "load_lines"]
+__all__ = ["ALONE", "NO_WORDS", "LineMetric", "Samples", "TextMetric", "describe_telling", "load_lines"]
 
 NO_WORDS = "the line has no words"
+ALONE = "there is no one to tell apart"
+TELLING = 3  # words named as reasons
 UNCOUNTED = -1
 
 
@@ -93,6 +95,13 @@ class Samples:
         """Which lines of the corpus are a character's: the first, and the one after the last."""
         return self._spans.get(name, (0, 0))
 
+    def lack_of(self, name: str, otherwise: str = "") -> str:
+        """Why nothing can be said of a character: no sample lines, or, with `otherwise`, none of anybody else."""
+        if not self.count(name):
+            return f"no sample lines of {name}"
+        is_alone = otherwise and len(self.names) < 2
+        return f"nobody but {name} has sample lines: {otherwise}" if is_alone else ""
+
     def lines(self, name: str) -> Sequence[str]:
         first, last = self.span(name)
         return self.corpus.lines.texts[first:last]
@@ -145,6 +154,15 @@ def load_lines(path: Path) -> dict[str, list[str]]:
 
 def _is_lines(said: object) -> bool:
     return isinstance(said, list) and all(isinstance(line, str) for line in said)
+
+
+def describe_telling(telling: Iterable[tuple[str, float]], otherwise: str) -> str:
+    """The first terms that speak for a character (above 0) and against it, as a reason; the strongest come first."""
+    sides: dict[str, list[str]] = {"for": [], "against": []}
+    for term, weight in telling:
+        if weight:
+            sides["for" if weight > 0 else "against"].append(term)
+    return "; ".join(f"{side}: {', '.join(terms[:TELLING])}" for side, terms in sides.items() if terms) or otherwise
 
 
 class LineMetric(ABC):

@@ -123,8 +123,8 @@ def _principal_components(vectors: Reals) -> Reals:
     variances, directions = np.maximum(variances[::-1], 0.0), directions[:, ::-1]
     if not variances.sum():
         return vectors[:, :1]
-    kept = int(np.searchsorted(np.cumsum(variances) / variances.sum(), VARIANCE)) + 1
-    components: Reals = centred @ directions[:, :kept]
+    size = int(np.searchsorted(np.cumsum(variances) / variances.sum(), VARIANCE)) + 1
+    components: Reals = centred @ directions[:, :size]
     return components
 
 

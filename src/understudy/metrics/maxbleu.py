@@ -29,12 +29,12 @@ QUOTED = 80  # characters of the sample line that is a reason
 
 def maxbleu(samples: Samples, name: str) -> LineMetric:
     """The metric for a persona."""
-    return MaxBLEU(samples, name, "" if samples.count(name) else f"no sample lines of {name}")
+    return MaxBLEU(samples, name)
 
 
 class MaxBLEU(LineMetric):
-    def __init__(self, samples: Samples, persona: str, missing: str) -> None:
-        super().__init__("maxbleu", samples, missing)
+    def __init__(self, samples: Samples, persona: str) -> None:
+        super().__init__("maxbleu", samples, samples.lack_of(persona))
         self.persona = persona
         own = np.arange(*samples.span(persona))
         self._lengths = samples.corpus.lines.lengths[own]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines, SparseRows
 from understudy.language.lexical.logistic import balanced_weights, fit
 from understudy.language.lexical.rows import Ints, Reals
-from understudy.metrics.line_metric import LineMetric, Samples
+from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.story.dialogue import Score
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "weighted_psprob",
 ]
 
-TELLING = 3  # words named as reasons
 MOST = 12  # personas that have a class of their own where all lines are used
 ENOUGH_LINES = 10  # that one of them must have
 DRAWN_FROM = 20  # lines that a persona must have to be drawn from, where two have so many
@@ -174,45 +173,37 @@ def _draw(name: str, count: int, size: int, number: int) -> Ints:
 
 def psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:
     """The metric for a persona, from equal draws; `speakers` may be shared by several."""
-    return _psprob("psprob", samples, name, speakers, Speakers.drawn)
+    return PSProb("psprob", samples, name, speakers, Speakers.drawn)
 
 
 def weighted_psprob(samples: Samples, name: str, speakers: Speakers | None = None) -> LineMetric:
     """The same from all lines, for which personas weigh alike."""
-    return _psprob("psprob-weighted", samples, name, speakers, Speakers.weighted)
-
-
-def _psprob(
-    metric: str, samples: Samples, name: str, speakers: Speakers | None, learn: Callable[[Samples, str], Speakers]
-) -> LineMetric:
-    if not samples.count(name):
-        return PSProb(metric, samples, name, None, f"no sample lines of {name}")
-    if len(samples.names) < 2:
-        return PSProb(metric, samples, name, None, f"nobody but {name} has sample lines: there is no one to tell apart")
-    classifier = speakers or learn(samples, name)
-    missing = "" if name in classifier else f"{name} is not among those told apart"
-    return PSProb(metric, samples, name, classifier, missing)
+    return PSProb("psprob-weighted", samples, name, speakers, Speakers.weighted)
 
 
 class PSProb(LineMetric):
-    def __init__(self, metric: str, samples: Samples, persona: str, speakers: Speakers | None, missing: str) -> None:
+    def __init__(
+        self,
+        metric: str,
+        samples: Samples,
+        persona: str,
+        speakers: Speakers | None,
+        learn: Callable[[Samples, str], Speakers],
+    ) -> None:
+        missing = samples.lack_of(persona, ALONE)
         super().__init__(metric, samples, missing)
         self.persona = persona
-        self._speakers = speakers
+        if not missing:
+            self._speakers = speakers or learn(samples, persona)
+            if persona not in self._speakers:
+                self.missing = f"{persona} is not among those told apart"
 
     def measured(self, lines: Lines) -> Reals:
-        assert self._speakers is not None
         return self._speakers.probabilities(lines)[:, self._speakers.names.index(self.persona)]
 
     def why(self, lines: Lines, index: int) -> str:
-        assert self._speakers is not None
-        telling = self._speakers.telling(self.persona, lines, index)
-        if not telling:
-            return f"none of its words is in the lines that {len(self._speakers.names)} personas are told apart by"
-        speaks_for = [word for word, weight in telling if weight > 0][:TELLING]
-        against = [word for word, weight in telling if weight < 0][:TELLING]
-        parts = [f"{said}: {', '.join(words)}" for said, words in (("for", speaks_for), ("against", against)) if words]
-        return "; ".join(parts)
+        unknown = f"none of its words is in the lines that {len(self._speakers.names)} personas are told apart by"
+        return describe_telling(self._speakers.telling(self.persona, lines, index), unknown)
 
 
 class SetMetric:

@@ -24,7 +24,7 @@ __all__ = ["ptsal", "ptsal_ends"]
 
 TERM = 2  # words
 NAMED = 3  # terms named as reasons
-HEARD_FROM = 5  # lines that a persona must have to count in `ptsal-ends`
+MIN_LINES = 5  # lines that a persona must have to count in `ptsal-ends`
 
 
 def ptsal(samples: Samples, name: str) -> LineMetric:
@@ -34,12 +34,12 @@ def ptsal(samples: Samples, name: str) -> LineMetric:
 
 def ptsal_ends(samples: Samples, name: str) -> LineMetric:
     """The same with a line's beginning and end among its terms, of those who have some lines."""
-    return PTSal("ptsal-ends", samples, name, HEARD_FROM, ends=True)
+    return PTSal("ptsal-ends", samples, name, MIN_LINES, ends=True)
 
 
 class PTSal(LineMetric):
     def __init__(self, metric: str, samples: Samples, persona: str, least: int = 1, ends: bool = False) -> None:
-        super().__init__(metric, samples, _missing(samples, persona))
+        super().__init__(metric, samples, samples.lack_of(persona, "no term is rarer than another"))
         self.persona, self._ends = persona, ends
         if self.missing:
             return
@@ -68,12 +68,6 @@ class PTSal(LineMetric):
             return f"no pair of its words is {self.persona}'s own"
         named = [_describe(lines.corpus, lines.corpus.gram(TERM, term)) for term in best]
         return f"{self.persona}'s own: {', '.join(named)}"
-
-
-def _missing(samples: Samples, persona: str) -> str:
-    if not samples.count(persona):
-        return f"no sample lines of {persona}"
-    return "" if len(samples.names) > 1 else f"nobody but {persona} has sample lines: no term is rarer than another"
 
 
 def _describe(corpus: Corpus, term: tuple[str, ...]) -> str:

@@ -50,9 +50,12 @@ class MetricContext:
         """One for all contexts of the story."""
         return Chronology.of(self._story)
 
-    @property
-    def passages(self) -> PassageIndex:
-        return PassageIndex.of(self._story)
+    def anachronism(self) -> LineMetric:
+        passages = PassageIndex.of(self._story)
+        return anachronism(self.samples, self.chronology, self.situation.persona, self.author, passages)
+
+    def unwitnessed(self) -> LineMetric:
+        return unwitnessed(self.samples, self.chronology, self.situation.persona, self.author)
 
     def metric(self, name: str) -> LineMetric:
         if name not in METRICS:
@@ -71,14 +74,6 @@ def _of_profile(create: Callable[..., LineMetric]) -> Callable[[MetricContext], 
     return lambda context: create(context.samples, context.situation.persona.profile)
 
 
-def _anachronism(context: MetricContext) -> LineMetric:
-    return anachronism(context.samples, context.chronology, context.situation.persona, context.author, context.passages)
-
-
-def _unwitnessed(context: MetricContext) -> LineMetric:
-    return unwitnessed(context.samples, context.chronology, context.situation.persona, context.author)
-
-
 METRICS: dict[str, RegistryEntry[LineMetric]] = {
     entry.name: entry
     for entry in (
@@ -92,8 +87,8 @@ METRICS: dict[str, RegistryEntry[LineMetric]] = {
         RegistryEntry("p_cover", _of_profile(p_cover)),
         RegistryEntry("copying", _of_profile(copying)),
         RegistryEntry("voice", _of_samples(voice)),
-        RegistryEntry("anachronism", _anachronism, Need.CHRONOLOGY),
-        RegistryEntry("unwitnessed", _unwitnessed, Need.CHRONOLOGY),
+        RegistryEntry("anachronism", MetricContext.anachronism, Need.CHRONOLOGY),
+        RegistryEntry("unwitnessed", MetricContext.unwitnessed, Need.CHRONOLOGY),
         RegistryEntry("contradiction", lambda context: contradiction(context.samples, context.situation.persona)),
         RegistryEntry("relation_fit", lambda context: relation_fit(context.samples, context.situation), Need.LISTENER),
     )

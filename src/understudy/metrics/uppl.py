@@ -47,7 +47,7 @@ def uppl(samples: Samples, name: str) -> LineMetric:
 
 class NgramPerplexity(LineMetric):
     def __init__(self, samples: Samples, persona: str) -> None:
-        super().__init__("uppl", samples, "" if samples.count(persona) else f"no sample lines of {persona}")
+        super().__init__("uppl", samples, samples.lack_of(persona))
         own = np.zeros(len(samples.corpus.lines), dtype=np.bool_)
         own[slice(*samples.span(persona))] = True
         self._model = KneserNey(samples.corpus, own, unigram_shares(samples.corpus))

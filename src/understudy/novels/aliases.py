@@ -317,7 +317,7 @@ class AliasEvidence:
 
     def is_daughter(self, person: Namesakes, title: str) -> bool:
         """Is 'Mrs. Bennet' another, as there is a Miss Bennet?"""
-        is_married = any(bare_title(form) in self._lexicon.married for form in person.forms)
+        is_married = _is_married(person, self._lexicon)
         return title in self._lexicon.married and person.surname in self._misses and not is_married
 
     def has_namesake(self, person: Namesakes, form: NameForm, wives: set[str]) -> bool:

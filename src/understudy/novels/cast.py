@@ -200,15 +200,14 @@ def is_first_person(prose: Prose) -> bool:
     parts = deque(sorted(part for quotation in prose.quotations for part in quotation.parts))
     words = total = 0
     for start, end in [paragraph.span for paragraph in prose.paragraphs] or [Span(0, len(prose.text))]:
+        narration = list[str]()
         while parts and parts[0].start < end:
             part = parts.popleft()
-            found = WORD.findall(prose.text, start, max(start, part.start))
-            words += sum(word in FIRST_PERSON for word in found)
-            total += len(found)
+            narration += WORD.findall(prose.text, start, max(start, part.start))
             start = max(start, part.end)
-        found = WORD.findall(prose.text, start, max(start, end))
-        words += sum(word in FIRST_PERSON for word in found)
-        total += len(found)
+        narration += WORD.findall(prose.text, start, max(start, end))
+        words += sum(word in FIRST_PERSON for word in narration)
+        total += len(narration)
     return words > RATE * total
 
 

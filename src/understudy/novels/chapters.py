@@ -140,17 +140,16 @@ class NumberedHeading:
 
 def divisions_of(text: str, blocks: Sequence[Block]) -> list[NumberedHeading]:
     """The headings among blocks of rows, without those of a table of contents."""
-    named = [found for index, block in enumerate(blocks) if (found := _named(text, block, index)) is not None]
+    named = [heading for index, block in enumerate(blocks) if (heading := _named(text, block, index)) is not None]
     alone = _counting(
-        [found for index, block in enumerate(blocks) if (found := _alone(text, block, index)) is not None]
+        [heading for index, block in enumerate(blocks) if (heading := _alone(text, block, index)) is not None]
     )
-    if any(found.kind == "chapter" and found.number is not None for found in named):
-        alone = [replace(found, kind="section") for found in alone]
-    every = sorted([*named, *alone], key=lambda found: found.block)
-    listed = {found.block for found in every} - {found.block for found in _outside_contents(text, blocks, every)}
-    kept = [found for found in every if found.block not in listed]
-    taken = {found.block for found in kept}
-    return [_with_title(text, blocks, found, taken) for found in kept]
+    if any(heading.kind == "chapter" and heading.number is not None for heading in named):
+        alone = [replace(heading, kind="section") for heading in alone]
+    every = sorted([*named, *alone], key=lambda heading: heading.block)
+    remaining = _outside_contents(text, blocks, every)
+    taken = {heading.block for heading in remaining}
+    return [_with_title(text, blocks, heading, taken) for heading in remaining]
 
 
 def contents_of(text: str, blocks: Sequence[Block], divisions: Sequence[NumberedHeading]) -> set[int]:
@@ -238,20 +237,22 @@ def _counting(numbers: Sequence[NumberedHeading]) -> list[NumberedHeading]:
     return kept if any(division.number == 2 for division in kept) else []
 
 
-def _outside_contents(text: str, blocks: Sequence[Block], found: Sequence[NumberedHeading]) -> list[NumberedHeading]:
+def _outside_contents(
+    text: str, blocks: Sequence[Block], divisions: Sequence[NumberedHeading]
+) -> list[NumberedHeading]:
     """A table of contents is a run of headings with next to nothing between; its last ones may be real."""
     kept: list[NumberedHeading] = []
     run: list[NumberedHeading] = []
-    last = {(division.kind, division.number): position for position, division in enumerate(found)}
+    last = {(division.kind, division.number): position for position, division in enumerate(divisions)}
     announced = next((index for index, block in enumerate(blocks) if CONTENTS.fullmatch(_words(text, block[0]))), None)
-    for position, division in enumerate(found):
+    for position, division in enumerate(divisions):
         run.append(division)
-        after = found[position + 1].block if position + 1 < len(found) else len(blocks)
+        after = divisions[position + 1].block if position + 1 < len(divisions) else len(blocks)
         between = blocks[division.block + 1 : after]
         is_close = len(between) <= NEAR and all(_is_list(text, block) for block in between)
         if not is_close and announced is not None and announced < run[0].block <= announced + NEAR:
             is_close = _is_summary(text, between)
-        if is_close and position + 1 < len(found):
+        if is_close and position + 1 < len(divisions):
             continue
         kept.extend(_real(run, [last[other.kind, other.number] > position for other in run], last, position))
         run = []

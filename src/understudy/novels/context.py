@@ -93,19 +93,14 @@ class NovelContext:
 
     def mention_counts(self, *, said: bool, pronouns: bool = False, subjects: bool = False) -> Floats:
         """Cumulative over paragraphs: row p counts mentions in paragraphs before p."""
-        rows = self.mention_rows
-        chosen = (rows[:, 2] != NARRATION) == said
-        if not pronouns:
-            chosen &= rows[:, 4] == 0
-        if subjects:
-            chosen &= rows[:, 3] == 1
+        rows = self._mentions(said, pronouns, subjects)
         counts = np.zeros((len(self.prose.paragraphs) + 1, len(self.cast)), np.float32)
-        np.add.at(counts, (self.words.paragraphs[rows[chosen, 0]] + 1, rows[chosen, 1]), 1.0)
+        np.add.at(counts, (self.words.paragraphs[rows[:, 0]] + 1, rows[:, 1]), 1.0)
         return np.cumsum(counts, axis=0)
 
     def last_mention(self, *, pronouns: bool, subjects: bool = False) -> Floats:
         """For each quotation and person, the word of narration that last named them before it; -inf: none did."""
-        rows = self._narrated(pronouns, subjects)
+        rows = self._mentions(False, pronouns, subjects)
         latest = np.full((self.shape[0] + 1, self.shape[1]), -np.inf, np.float32)
         bucket = np.searchsorted(self.first_words, rows[:, 0], side="right")
         np.maximum.at(latest, (bucket, rows[:, 1]), rows[:, 0].astype(np.float32))
@@ -113,15 +108,16 @@ class NovelContext:
 
     def next_mention(self, *, pronouns: bool) -> Floats:
         """For each quotation and person, the word of narration that names them next after it; inf: none does."""
-        rows = self._narrated(pronouns, False)
+        rows = self._mentions(False, pronouns, False)
         following = np.full((self.shape[0] + 1, self.shape[1]), np.inf, np.float32)
         bucket = np.searchsorted(np.maximum.accumulate(self.last_words), rows[:, 0], side="right")
         np.minimum.at(following, (bucket, rows[:, 1]), rows[:, 0].astype(np.float32))
         return np.minimum.accumulate(following[::-1], axis=0)[::-1][1:]
 
-    def _narrated(self, pronouns: bool, subjects: bool) -> Ints:
+    def _mentions(self, said: bool, pronouns: bool, subjects: bool) -> Ints:
+        """The rows of mentions in speech or in narration, with or without pronouns, perhaps subjects alone."""
         rows = self.mention_rows
-        chosen = rows[:, 2] == NARRATION
+        chosen = (rows[:, 2] != NARRATION) == said
         if not pronouns:
             chosen &= rows[:, 4] == 0
         if subjects:

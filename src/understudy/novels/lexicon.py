@@ -70,7 +70,6 @@ class Lexicon:
     articles: frozenset[str]
     vocative_words: frozenset[str]
     possessions: frozenset[str]
-    kin_words: frozenset[str]
     pronouns: Mapping[str, str]
     """The gender that each shows."""
     openers: frozenset[str]
@@ -135,7 +134,9 @@ def given_names() -> GivenNames:
 @cache
 def _lexicon(language: str) -> Lexicon:
     table = _table(language)
-    kinds, context, common, epithets = table["title_kinds"], table["context"], table["common"], table["epithets"]
+    verbs, epithets = table["verbs"], table["epithets"]
+    lists: dict[str, str] = {**table["title_kinds"], **table["context"], **table["common"]}
+    lists |= {name: epithets[name] for name in ("definite_articles", "noun_ends", "family_names", "anybody")}
     return Lexicon(
         titles={
             title: gender if gender in "mf" else ""
@@ -143,33 +144,16 @@ def _lexicon(language: str) -> Lexicon:
             for title in titles.split()
         },
         mens_titles=_words(table["titles"]["usually_m"]),
-        civil=_words(kinds["civil"]),
-        maiden=_words(kinds["maiden"]),
-        married=_words(kinds["married"]),
-        kin=_words(kinds["kin"]),
-        before_given=_words(kinds["before_given"]),
         particles=_words(table["particles"]),
-        speech_verbs=_words(table["verbs"]["speech"]),
-        inverted_verbs=_words(table["verbs"]["speech"]) - _words(table["verbs"]["not_inverted"]),
-        human_verbs=_words(table["verbs"]["human"]),
-        place_prepositions=_words(context["place"]),
-        articles=_words(context["article"]),
-        vocative_words=_words(context["vocative"]),
-        possessions=_words(context["possession"]),
-        kin_words=_words(context["kin_of"]),
+        speech_verbs=_words(verbs["speech"]),
+        inverted_verbs=_words(verbs["speech"]) - _words(verbs["not_inverted"]),
+        human_verbs=_words(verbs["human"]),
         pronouns={word: gender for gender, words in table["pronouns"].items() for word in words.split()},
-        openers=_words(common["openers"]),
-        never_people=_words(common["never_people"]),
-        place_nouns=_words(common["place_nouns"]),
-        conjunctions=_words(common["conjunctions"]),
-        epithet_verbs=_words(table["verbs"]["speech"]) - _words(epithets["not_verbs"]),
-        definite_articles=_words(epithets["definite"]),
-        noun_ends=_words(epithets["ends"]),
-        family_names=_words(epithets["family"]),
+        epithet_verbs=_words(verbs["speech"]) - _words(epithets["not_verbs"]),
         role_genders={word.lower(): gender for gender in "mf" for word in epithets[gender].split()},
-        anybody=_words(epithets.get("anybody", "")),
         title_words=table["title_words"],
         nouns_have_capitals=table.get("nouns_have_capitals", False),
+        **{name: _words(listed) for name, listed in lists.items()},
     )
 
 

@@ -11,6 +11,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from understudy.novels.lexicon import WORD
 from understudy.novels.prose import Quotation, Span
@@ -138,15 +139,11 @@ def _is_blank(text: str, start: int, end: int) -> bool:
     return start >= end or text[start:end].isspace()
 
 
-_PATTERNS: dict[frozenset[str], re.Pattern[str]] = {}
-
-
+@cache
 def _pattern(convention: Convention) -> re.Pattern[str]:
-    if convention.families not in _PATTERNS:
-        closers = convention.closers
-        marks = "".join(sorted({*closers, *"".join(closers.values())}))
-        _PATTERNS[convention.families] = re.compile(f"[{re.escape(marks)}]" if marks else r"(?!)")
-    return _PATTERNS[convention.families]
+    closers = convention.closers
+    marks = "".join(sorted({*closers, *"".join(closers.values())}))
+    return re.compile(f"[{re.escape(marks)}]" if marks else r"(?!)")
 
 
 def _closes_only(text: str, position: int, paragraph: Span, mark: str, closers: dict[str, str]) -> bool:
@@ -165,13 +162,13 @@ def _single(text: str, paragraph: Span, positions: Sequence[int]) -> list[Marked
     better one comes before the next opening."""
     kinds = [_single_kind(text, paragraph, position) for position in positions]
     better = [False] * len(kinds)  # a strong closing mark comes before the next opening one
-    found = False
+    is_strong_ahead = False
     for index in range(len(kinds) - 1, -1, -1):
-        better[index] = found
+        better[index] = is_strong_ahead
         if kinds[index] == "strong":
-            found = True
+            is_strong_ahead = True
         elif kinds[index] == "open":
-            found = False
+            is_strong_ahead = False
     parts: list[Marked] = []
     opened: int | None = None
     for position, kind, waits in zip(positions, kinds, better):

@@ -102,7 +102,7 @@ class ProseWords:
         return range(int(first), int(last))
 
 
-# Mentions.
+# Whom of a cast the words stand for.
 
 NOBODY = -1
 SUBJECTS = frozenset(("he", "she"))
@@ -163,12 +163,12 @@ def _occurrences(
             break
 
 
-def _resolve(found: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, int]]:
+def _resolve(occurrences: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, int]]:
     """Of namesakes, whoever was named last by a form of their own; at the start, whoever is named most."""
-    counts = Counter(people[0] for _, _, people in found if len(people) == 1)
+    counts = Counter(people[0] for _, _, people in occurrences if len(people) == 1)
     latest: dict[int, int] = {}
     resolved = []
-    for first, last, people in found:
+    for first, last, people in occurrences:
         who = people[0]
         if len(people) > 1:
             who = max(people, key=lambda person: (latest.get(person, -1), counts[person]))
@@ -208,7 +208,7 @@ def _pronouns(
     named = {mention.first: mention for mention in mentions if mention.quotation == NARRATION}
     lowered, quotations = words.lowered, words.quotations.tolist()
     subject, latest = dict[str, tuple[int, int]](), dict[str, tuple[int, int]]()
-    found = []
+    pronouns = []
     for index, word in enumerate(lowered):
         if index in named:
             mention = named[index]
@@ -224,10 +224,10 @@ def _pronouns(
             if gender in refer and index - refer[gender][0] <= FORGOTTEN:
                 who = refer[gender][1]
                 subject[gender] = index, who
-                found.append(CastMention(index, index + 1, who, NARRATION, is_subject, True))
+                pronouns.append(CastMention(index, index + 1, who, NARRATION, is_subject, True))
         elif word == "i" and narrator != NOBODY and quotations[index] == NARRATION:
-            found.append(CastMention(index, index + 1, narrator, NARRATION, True, True))
-    return found
+            pronouns.append(CastMention(index, index + 1, narrator, NARRATION, True, True))
+    return pronouns
 
 
 FIRST_PERSON = 0.01  # share of 'I' among the words of narration, from which on somebody in it tells the story

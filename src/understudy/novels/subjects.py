@@ -223,8 +223,8 @@ class SubjectFinder:
         return (named or people or subjects or [NO_TAG])[0]
 
     def _last_named(self, part: range) -> Tag | None:
-        found = [tag for at in part if (tag := self.at(at, part.stop)).kind == SubjectKind.NAME]
-        return found[-1] if found else None
+        names = [tag for at in part if (tag := self.at(at, part.stop)).kind == SubjectKind.NAME]
+        return names[-1] if names else None
 
     def _is_subject(self, tag: Tag) -> bool:
         mention = self._mentions.at.get(tag.start)

@@ -1,6 +1,6 @@
 """Turn-taking: probabilities of speakers that fit each other, by forward-backward over the quotations of a novel.
 
-    P(y_1 ... y_n) ~ product over q of  u_q(y_q)^a * f(e_q, k_q)
+    P(y_1 ... y_n) ~ product over q of  u_q(y_q) * f(e_q, k_q)
 
 u_q are the probabilities that each quotation by itself gives its candidates, e_q what happens at it: the same speaker
 goes on, the one who spoke before the last speaker returns, or another takes the turn; k_q is the kind of gap before it
@@ -167,16 +167,14 @@ def event_factors(settings: list[tuple[Ints, CandidatePairs, Floats, Ints]]) -> 
     return result
 
 
-def turn_marginals(
-    pairs: CandidatePairs, probabilities: Floats, kinds: Ints, factors: Floats, power: float = 1.0
-) -> Floats:
+def turn_marginals(pairs: CandidatePairs, probabilities: Floats, kinds: Ints, factors: Floats) -> Floats:
     """For each pair, the probability that the candidate speaks, given all quotations."""
     count = len(pairs.starts)
     width = len(pairs) // count if count else 0
     if width < 2:
         return probabilities
     people = pairs.candidates.reshape(count, width)
-    unary = np.maximum(probabilities.reshape(count, width), FLOOR).astype(np.float64) ** power
+    unary = np.maximum(probabilities.reshape(count, width), FLOOR).astype(np.float64)
     # known[q]: where each candidate of q - 1 stands among those of q (width: nowhere)
     forward = np.zeros((count, width, width + 1))
     matches = [people[index - 1][:, None] == people[index][None, :] for index in range(1, count)]

@@ -124,15 +124,15 @@ def _named(text: str, names: CharacterNames) -> Iterator[tuple[tuple[str, ...], 
 
 def _epithets(said: str) -> list[str]:
     """What stands alone between marks, without what does not tell people apart: 'my dear Papa,' is 'papa'."""
-    found = []
+    epithets = []
     for slot in SLOT.finditer(said):
         words = slot[1].lower().replace("’", "'").split()
         while words and words[0] in FILLERS:
             words.pop(0)
         if words and len(words) < LONGEST_SLOT:
-            found.append(" ".join(words))
-    found += (match[1].lower() for match in CLOSING_NAME.finditer(said) if match[1].lower() not in FILLERS)
-    return list(dict.fromkeys(found))
+            epithets.append(" ".join(words))
+    epithets += (match[1].lower() for match in CLOSING_NAME.finditer(said) if match[1].lower() not in FILLERS)
+    return list(dict.fromkeys(epithets))
 
 
 class EpithetUse:
@@ -246,20 +246,20 @@ class AddresseeReader:
 
         They add up to 1; a description, and what one says alone, is said to nobody.
         """
-        return [{} if found is None else found[1] for found in self.read_with_cues(scene)]
+        return [{} if result is None else result[1] for result in self.read_with_cues(scene)]
 
     def read_with_cues(self, scene: Scene) -> list[tuple[LineCues, dict[str, float]] | None]:
         """For each line what it shows, and whom it is said to; None for a description."""
         dialogue = self._dialogue(scene)
         spoken = enumerate(feature_rows(dialogue, self._use))
-        found: list[tuple[LineCues, dict[str, float]] | None] = []
+        results: list[tuple[LineCues, dict[str, float]] | None] = []
         for line in scene.lines:
             if line.speaker is None:
-                found.append(None)
+                results.append(None)
                 continue
             index, evidence = next(spoken)
-            found.append((dialogue.cues[index], self._by_person(dialogue.others(index), evidence)))
-        return found
+            results.append((dialogue.cues[index], self._by_person(dialogue.others(index), evidence)))
+        return results
 
     def _by_person(self, others: Sequence[str], evidence: Reals) -> dict[str, float]:
         if not others:

@@ -209,7 +209,7 @@ class _CutSpeeches:
         before = self.words(index - 1) if index else frozenset[str]()
         others = (self.words(nth) for nth in range(index) if self.speeches[nth].speaker != speaker)
         brought_up = before, before.union(*others)
-        first, second = (len(own & heard) / max(len(own), 1) for heard in brought_up)
+        first, second = (len(own & words) / max(len(own), 1) for words in brought_up)
         return first, second
 
 
@@ -231,17 +231,17 @@ def claims_of(speeches: Sequence[SceneSpeech], people: Mapping[str, str], is_cha
 
 def _of_chat(talk: _CutSpeeches, index: int) -> Iterator[tuple[str, OwnStatement]]:
     speaker, clauses = talk.speeches[index].speaker or "", talk.clauses(index)
-    if asked := talk.question_before(index):
-        yield from ((speaker, said) for said in answers_to(asked, clauses))
+    if question := talk.question_before(index):
+        yield from ((speaker, said) for said in answers_to(question, clauses))
     yield from ((speaker, said) for said in own_statements(clauses))
 
 
 def _of_script(talk: _CutSpeeches, index: int, people: Mapping[str, str]) -> Iterator[tuple[str, OwnStatement]]:
     """Statements of a speech that may be plain; what cannot hold one is not even cut into clauses."""
     speaker, text = talk.speeches[index].speaker or "", talk.texts[index]
-    asked = talk.question_before(index) if index and may_be_question(talk.texts[index - 1]) else ""
-    if asked and is_known_question(asked):
-        yield from ((speaker, said) for said in answers_to(asked, talk.clauses(index)))
+    question = talk.question_before(index) if index and may_be_question(talk.texts[index - 1]) else ""
+    if question and is_known_question(question):
+        yield from ((speaker, said) for said in answers_to(question, talk.clauses(index)))
     is_own, is_hearsay = FIRST_PERSON.search(text) is not None, _is_hearsay(text)
     if is_own:
         clauses = [clause for clause in talk.clauses(index) if may_be_own(clause)]
@@ -345,13 +345,15 @@ def may_be_question(text: str) -> bool:
 
 def is_known_question(question: str) -> bool:
     """Is it of a kind that an answer can be joined with?"""
-    return any(asked.search(question) for kind in ("question", "yes_or_no") for asked, _ in entries(kind, "asked"))
+    return any(
+        expression.search(question) for kind in ("question", "yes_or_no") for expression, _ in entries(kind, "asked")
+    )
 
 
 def _joined(question: str, answer: str) -> str:
     """The sentence that a short answer and its question make; blank where the question is of another kind."""
-    for asked, entry in entries("question", "asked"):
-        if match := asked.search(question):
+    for expression, entry in entries("question", "asked"):
+        if match := expression.search(question):
             if entry["join"] in JOINS:
                 return JOINS[entry["join"]](answer)
             topic = next(filter(None, match.groups()), "")
@@ -396,8 +398,8 @@ def _yes_or_no(question: str, said: Clause) -> str:
     is_yes, is_no = YES.match(words) is not None, NO.match(words) is not None
     if not (is_yes or is_no) or NOT_ABOUT_ONESELF.search(question[7:]):
         return ""
-    for asked, entry in entries("yes_or_no", "asked"):
-        if match := asked.search(question):
+    for expression, entry in entries("yes_or_no", "asked"):
+        if match := expression.search(question):
             topic = match[1].strip()
             return "" if is_yes and "favorite" in topic else entry["no" if is_no else "yes"].format(topic)
     return ""
@@ -435,8 +437,8 @@ def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, O
     if clause.is_question or clause.is_broken:
         return
     if (match := NAMED_CLAUSE.match(clause.text)) and (who := people.get(match[1])):
-        verb, _, rest = match[2].partition(" ")
-        own = re.sub(r"\b(?:himself|herself|his|her)\b", lambda found: PRONOUNS[found[0].lower()], rest)
+        verb, _, predicate = match[2].partition(" ")
+        own = re.sub(r"\b(?:himself|herself|his|her)\b", lambda pronoun: PRONOUNS[pronoun[0].lower()], predicate)
         yield from ((who, said) for said in _turned(f"I {_first_form(verb.lower())} {own}"))
 
 

@@ -102,13 +102,13 @@ def draft(
         shutil.rmtree(folder, ignore_errors=True)
     running = FINDERS if finders is None else finders
     names = {name for name, _ in running}
-    found, left_out = list[FoundEntry](), 0
+    drafted, left_out = list[FoundEntry](), 0
     for name, find in running:
         entries, missing = _finished(story, folder / f"{name}.toml", name, find, progress)
-        found += entries
+        drafted += entries
         left_out += missing
-    found += [entry for entry in old.entries if entry.finder not in names]
-    file = carry_decisions(old, path, merge_finders(found))
+    drafted += [entry for entry in old.entries if entry.finder not in names]
+    file = carry_decisions(old, path, merge_finders(drafted))
     file.write()
     shutil.rmtree(folder, ignore_errors=True)
     return StoryDraft(file, tuple(place_entries(story, file)), left_out)
@@ -216,16 +216,16 @@ def _content(claim: Fact | Relation) -> tuple[str, ...]:
 def merge_finders(entries: Iterable[FoundEntry]) -> list[FoundEntry]:
     """What several finders claim as one entry with the lines of all; levels change, so each of theirs is its own."""
     merged: list[FoundEntry] = []
-    places: dict[tuple[str, ...], int] = {}
+    indexes: dict[tuple[str, ...], int] = {}
     for entry in entries:
         key = _content(entry.claim)
-        place = places.get(key)
+        index = indexes.get(key)
         is_level = isinstance(entry.claim, Relation) and entry.claim.level is not None
-        if place is None or is_level or merged[place].finder == entry.finder:
-            places.setdefault(key, len(merged))
+        if index is None or is_level or merged[index].finder == entry.finder:
+            indexes.setdefault(key, len(merged))
             merged.append(entry)
         else:
-            merged[place] = _united(merged[place], entry)
+            merged[index] = _united(merged[index], entry)
     return merged
 
 

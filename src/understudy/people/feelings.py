@@ -66,7 +66,7 @@ def feelings(story: Story, progress: Progress = ignore_progress) -> list[Relatio
 def feeling_courses(story: Story, progress: Progress = ignore_progress) -> Iterator[Feeling]:
     """The same with intervals, in story order."""
     acquaintance = Acquaintance(story)
-    told: dict[tuple[str, str, str], int] = {}
+    levels: dict[tuple[str, str, str], int] = {}
     total = story.count()[0]
     for number, scene in enumerate(story.scenes()):
         progress("Feelings", number, total)
@@ -78,9 +78,9 @@ def feeling_courses(story: Story, progress: Progress = ignore_progress) -> Itera
                 feeling = _judged(acquaintance, scene, directed, of, to, kind)
                 if feeling is None or feeling.relation.level is None:
                     continue
-                level, before = feeling.relation.level, told.get(feeling.relation.key)
+                level, before = feeling.relation.level, levels.get(feeling.relation.key)
                 if before is None or abs(level - before) >= LEAST_CHANGE[kind]:
-                    told[feeling.relation.key] = level
+                    levels[feeling.relation.key] = level
                     yield feeling
 
 
@@ -218,9 +218,9 @@ class Acquaintance:
         present = tuple(dict.fromkeys((*scene.present, *(line.speaker for line in scene.lines if line.speaker))))
         first_met = self._meet(present)
         directed: list[DirectedLine] = []
-        for line, found in zip(scene.lines, self._reader.read_with_cues(scene)):
-            if found is not None:
-                cues, to = found
+        for line, reading in zip(scene.lines, self._reader.read_with_cues(scene)):
+            if reading is not None:
+                cues, to = reading
                 self._count_names(line, cues)
                 directed += self._count_tone(line, cues.speaker, to)
                 self._count_introduction(line, cues, to, first_met)

@@ -20,6 +20,7 @@ from typing import Any
 from understudy.language.backends import Backend
 from understudy.progress import Progress
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
+from understudy.story.names import sole_names
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import NEVER_FOUND, line_after
 from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relation, Scene, Schema
@@ -50,7 +51,7 @@ class LlmReader:
     stored: int = 0
 
     def __call__(self, story: Story, progress: Progress) -> list[Fact | Relation]:
-        names = _names(story)
+        names = sole_names(story)
         answers = AnswerFile(cache_folder() / "draft-llm" / f"{_hash(self.backend.name)}.jsonl", self.fresh)
         total, claims = story.count()[0], list[Fact | Relation]()
         for number, scene in enumerate(story.scenes(), 1):
@@ -113,15 +114,6 @@ class AnswerFile:
             file.write("\n" + json.dumps({"key": key, "answer": answer}))
 
 
-def _names(story: Story) -> dict[str, str]:
-    """Every name and alias of the cast that means one person, folded, with that person's name."""
-    owners: dict[str, set[str]] = {}
-    for member in story.cast():
-        for name in member.character.names:
-            owners.setdefault(fold(name), set()).add(member.character.name)
-    return {name: next(iter(people)) for name, people in owners.items() if len(people) == 1}
-
-
 def _document(answer: str) -> dict[str, Any] | None:
     """The first JSON object in an answer, whatever stands around it."""
     start = answer.find("{")
@@ -154,17 +146,17 @@ def _confidence(item: dict[str, Any]) -> float:
     return min(float(value), MAX_CONFIDENCE) if is_share else DEFAULT_CONFIDENCE
 
 
-def _fact(item: dict[str, Any], found: Finding, names: Mapping[str, str], schema: Schema) -> Fact:
+def _fact(item: dict[str, Any], finding: Finding, names: Mapping[str, str], schema: Schema) -> Fact:
     attribute, value = item.get("attribute"), item.get("value")
     if attribute not in schema.attributes or attribute in NEVER_FOUND:
         raise UnsupportedClaim("its attribute is none of the story's")
     if not isinstance(value, str) or not value.strip() or len(value) > 400 or not value.isprintable():
         raise UnsupportedClaim("its value is no text")
     text = value.strip().rstrip(".。") if attribute == PROFILE else value.strip()
-    return Fact(_person(item, "who", names), str(attribute), (text,), line_after(found.sources[0]), found=found)
+    return Fact(_person(item, "who", names), str(attribute), (text,), line_after(finding.sources[0]), found=finding)
 
 
-def _relation(item: dict[str, Any], found: Finding, names: Mapping[str, str], schema: Schema) -> Relation:
+def _relation(item: dict[str, Any], finding: Finding, names: Mapping[str, str], schema: Schema) -> Relation:
     kind, level = item.get("kind"), item.get("level")
     bounds = schema.bounds(str(kind))
     if (kind not in schema.kinds and bounds is None) or kind in NEVER_FOUND:
@@ -178,7 +170,7 @@ def _relation(item: dict[str, Any], found: Finding, names: Mapping[str, str], sc
         raise UnsupportedClaim("it ties somebody to themselves")
     term = item.get("term")
     word = term.strip() if isinstance(term, str) and term.isprintable() and len(term) <= 40 and bounds is None else ""
-    return Relation(of, to, str(kind), level, line_after(found.sources[0]), term=word, found=found)
+    return Relation(of, to, str(kind), level, line_after(finding.sources[0]), term=word, found=finding)
 
 
 def _person(item: dict[str, Any], key: str, names: Mapping[str, str]) -> str:
@@ -258,6 +250,6 @@ def scene_prompt(
     attributes = [name for name in schema.attributes if name not in NEVER_FOUND]
     kinds = [name for name in schema.kinds if name not in NEVER_FOUND]
     task = TASK.format(names="; ".join(listed), attributes=", ".join(attributes), kinds=", ".join(kinds))
-    told = [f"Scene {scene.moment.dotted}: {scene.setting}", f"There: {', '.join(scene.present)}", ""]
-    told += [f"[{line.moment.dotted}] {f'{line.speaker}: ' if line.speaker else ''}{line.text}" for line in lines]
-    return ChatMessage("system", task), ChatMessage("user", "\n".join(told))
+    message = [f"Scene {scene.moment.dotted}: {scene.setting}", f"There: {', '.join(scene.present)}", ""]
+    message += [f"[{line.moment.dotted}] {f'{line.speaker}: ' if line.speaker else ''}{line.text}" for line in lines]
+    return ChatMessage("system", task), ChatMessage("user", "\n".join(message))

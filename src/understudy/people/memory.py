@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import RLock
 from uuid import uuid4
 
-from understudy.agents.prompting import introduced_names
+from understudy.agents.dialogue_context import introduced_names
 from understudy.database import Migration, apply_migrations, claim_file
 from understudy.errors import InputError, StoryError
 from understudy.people.own_words import profile_sentences
@@ -144,8 +144,8 @@ class PeopleMemory:
 
     def tell(self, source: ChatSource, turn: int, texts: Sequence[str], said: str | None = None) -> list[Telling]:
         """Keep what was said in a turn; what the character knows already, or hears again in the chat, is not new."""
-        heard = {fold(telling.text) for telling in (*self.known(source), *self.told_in(source))}
-        new = [text for text in dict.fromkeys(map(_checked, texts)) if fold(text) not in heard]
+        known = {fold(telling.text) for telling in (*self.known(source), *self.told_in(source))}
+        new = [text for text in dict.fromkeys(map(_checked, texts)) if fold(text) not in known]
         if not new:
             return []
         fixed = (source.person, source.speaker, source.story, source.character, source.moment.dotted, source.chat,
@@ -302,8 +302,8 @@ class RememberedChat:
     def recall(self, situation: Situation) -> Situation:
         """The situation with what the one faced told the character in earlier chats."""
         faced = situation.faced or remembered_person(self.person)
-        told = tuple(map(told_of, self.memory.known(self._source(situation))))
-        return replace(situation, faced=replace(faced, told=told))
+        known = tuple(map(told_of, self.memory.known(self._source(situation))))
+        return replace(situation, faced=replace(faced, told=known))
 
     def keep(self, situation: Situation, turn: int, text: str, said: str | None = None) -> list[Telling]:
         """Keep what a turn tells of whoever says it, as told to the situation's character."""

@@ -157,19 +157,32 @@ NEXT_WORD = re.compile(r"([^\W\d_][\w'’-]*)([.]?\s+)(?=([^\W\d_]{2,}))")
 """A word, what stands after it, and the next word, which may begin the next match."""
 
 
+class _WordUses:
+    """How often each word is said, by itself, as a name, and as one that is called out."""
+
+    def __init__(self) -> None:
+        self._all, self.as_name, self.called = Counter[str](), Counter[str](), Counter[str]()
+
+    def add(self, lines: Iterable[ReadLine]) -> None:
+        for line in lines:
+            self._all.update(line.words)
+            self.as_name.update(use.word for use in line.mentions)
+            self.called.update(use.word for use in line.mentions if use.kind == "called")
+
+    def is_ordinary(self, word: str) -> bool:
+        return self._all[word] > (1 + LOWER_CASE) * self.as_name[word]
+
+
 def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thresholds = SURE) -> dict[str, str]:
     """The words by which main characters are meant: their names, and nicknames learned by who answers to them."""
     meant = {word.lower(): who for word, who in names.words() if who is not None}
     shared = {word.lower() for word, who in names.words() if who is None}
     next_speakers: defaultdict[str, Counter[str]] = defaultdict(Counter)
     answers: Counter[str] = Counter()
-    uses: Counter[str] = Counter()
-    uses_as_name: Counter[str] = Counter()
+    uses = _WordUses()
     for scene in scenes:
         spoken = scene.spoken()
-        for line in spoken:
-            uses.update(line.words)
-            uses_as_name.update(use.word for use in line.mentions)
+        uses.add(spoken)
         for line, reply in pairwise(spoken):
             if reply.speaker is not None and reply.speaker != line.speaker:
                 answers[reply.speaker] += 1
@@ -178,7 +191,7 @@ def learned_words(names: CharacterNames, scenes: Iterable[ReadScene], when: Thre
     total = max(sum(answers.values()), 1)
     for word, after in next_speakers.items():
         calls = sum(after.values())
-        if calls < when.calls or word in meant or word in shared or uses[word] > (1 + LOWER_CASE) * uses_as_name[word]:
+        if calls < when.calls or word in meant or word in shared or uses.is_ordinary(word):
             continue
         for who in names.people:
             if after[who] >= when.share * calls and after[who] / calls > when.lift * answers[who] / total:
@@ -253,29 +266,18 @@ def _texts(scenes: Iterable[Scene]) -> Iterator[str]:
 
 def _short_forms(names: CharacterNames, scenes: Sequence[ReadScene], labels: set[str]) -> Iterator[tuple[str, str]]:
     known = {word.lower() for word, _ in names.words()}
-    uses: Counter[str] = Counter()
-    uses_as_name: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
+    uses = _WordUses()
     for scene in scenes:
-        for line in scene.spoken():
-            uses.update(line.words)
-            uses_as_name.update(use.word for use in line.mentions)
-            calls.update(use.word for use in line.mentions if use.kind == "called")
+        uses.add(scene.spoken())
     first_letters = {
         word.lower()[:SHORT_FORM_LETTERS]: (who, word.lower())
         for word, who in names.words()
         if who is not None and len(word) > SHORT_FORM_LETTERS
     }
-    for word, count in calls.items():
+    for word, count in uses.called.items():
         who, name = first_letters.get(word[:SHORT_FORM_LETTERS], (None, ""))
         is_short_form = name.startswith(word) or word.endswith(SHORT_FORM_ENDINGS)
-        if (
-            who is None
-            or not is_short_form
-            or word in known
-            or word in labels
-            or uses[word] > (1 + LOWER_CASE) * uses_as_name[word]
-        ):
+        if who is None or not is_short_form or word in known or word in labels or uses.is_ordinary(word):
             continue
-        if count >= max(SHORT_FORM_CALLS, SHORT_FORM_SHARE * uses_as_name[word]):
+        if count >= max(SHORT_FORM_CALLS, SHORT_FORM_SHARE * uses.as_name[word]):
             yield who, word

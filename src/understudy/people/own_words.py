@@ -21,9 +21,8 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from understudy.agents.prompting import introductions
-from understudy.agents.prompting.introductions import OPENING as GREETED
-from understudy.agents.prompting.introductions import STATEMENTS
+from understudy.agents.dialogue_context import OPENING as GREETED
+from understudy.agents.dialogue_context import STATEMENTS, introductions
 from understudy.text import either
 
 __all__ = [
@@ -110,7 +109,7 @@ SPELLINGS = [
     )
 ]
 CHAT_SPELLINGS = [
-    (re.compile(pattern, re.IGNORECASE), instead)
+    ("", re.compile(pattern, re.IGNORECASE), instead)
     for pattern, instead in (
         (r"\s+([,.!?;:])", r"\1"),
         (r"\b(?:im|i m)\b(?!\s?\.)", "I am"),
@@ -126,9 +125,9 @@ CHAT_SPELLINGS = [
     )
 ]
 SLANG = [
-    (re.compile(r"\bgonna\b"), "going to"),
-    (re.compile(r"\bwanna\b"), "want to"),
-    (re.compile(r"\bI have got (?!to\b)"), "I have "),
+    ("", re.compile(r"\bgonna\b"), "going to"),
+    ("", re.compile(r"\bwanna\b"), "want to"),
+    ("", re.compile(r"\bI have got (?!to\b)"), "I have "),
 ]
 QUOTED = re.compile(r"[\"“”]|(?<!\w)'(?=\w[^']* [^']*'(?!\w))")
 SENTENCE = re.compile(r"(?:[^.!?…;:]|[.:](?=\w)|(?<=\b[MDSJ]r)\.|(?<=Mrs)\.|(?<=\b[MS][st])\.)+[.!?…;:-]*")
@@ -162,14 +161,9 @@ def normalised(text: str) -> str:
     """The text in the spelling that patterns are written for."""
     is_chat = CAPITAL.search(text) is None
     text = text.replace("’", "'").replace("‘", "'")
-    for needed, spelling, instead in SPELLINGS:
-        if any(mark in text for mark in needed):
+    for needed, spelling, instead in (*SPELLINGS, *(CHAT_SPELLINGS if is_chat else ()), *SLANG):
+        if not needed or any(mark in text for mark in needed):
             text = spelling.sub(instead, text)
-    if is_chat:
-        for spelling, instead in CHAT_SPELLINGS:
-            text = spelling.sub(instead, text)
-    for spelling, instead in SLANG:
-        text = spelling.sub(instead, text)
     return " ".join(text.split())
 
 
@@ -399,8 +393,12 @@ JOINT = re.compile(
 
 def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
     """What somebody says of themselves in some turns, one sentence each, without full stops."""
-    found = (part.strip(" .。!！") for told in introductions(turns, language) for part in _told_parts(told, language))
-    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in found))
+    parts = (
+        part.strip(" .。!！")
+        for introduction in introductions(turns, language)
+        for part in _told_parts(introduction, language)
+    )
+    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in parts))
 
 
 def _told_parts(sentence: str, language: str) -> Iterator[str]:

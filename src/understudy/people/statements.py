@@ -35,6 +35,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import line_after
 from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
+from understudy.text import sole_owners
 
 __all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
 
@@ -88,17 +89,17 @@ def statements(
     encoder, model = encoder or SentenceEncoder(), model or shipped_model()
     people = _names(story)
     total, _ = story.count()
-    found = defaultdict[str, list[JudgedClaim]](list)
+    judged = defaultdict[str, list[JudgedClaim]](list)
     waiting = list[list[WitnessedClaim]]()
     for number, scene in enumerate(story.scenes(), 1):
-        if heard := _heard(story, scene, people):
-            waiting.append(heard)
+        if witnessed := _heard(story, scene, people):
+            waiting.append(witnessed)
         if number == total or sum(map(len, waiting)) >= AT_ONCE:
             for item in _judged(waiting, encoder, model):
-                found[item.claim.who].append(item)
+                judged[item.claim.who].append(item)
             waiting = []
         progress("finding facts", number, total)
-    return sorted(_facts(found), key=lambda fact: fact.since)
+    return sorted(_facts(judged), key=lambda fact: fact.since)
 
 
 def statements_in_talk(
@@ -108,21 +109,19 @@ def statements_in_talk(
     claims = list(claims_of(speeches, {}, is_chat=True))
     vectors = encoded([claim.said.sentence for claim in claims], encoder)
     probable = (model or shipped_model()).probabilities(rows_of(claims, vectors, encoder), vectors)
-    found = defaultdict[str, list[JudgedClaim]](list)
+    judged = defaultdict[str, list[JudgedClaim]](list)
     for claim, vector, confidence in zip(claims, vectors, probable.tolist()):
-        found[claim.who].append(JudgedClaim(claim, Moment((1, claim.number)), (), True, confidence, vector))
-    return {who: merged(items) for who, items in found.items()}
+        judged[claim.who].append(JudgedClaim(claim, Moment((1, claim.number)), (), True, confidence, vector))
+    return {who: merged(items) for who, items in judged.items()}
 
 
 def _names(story: Story) -> dict[str, str]:
     """Whose each name is, or part of a name, that only one person has."""
-    owners = defaultdict[str, set[str]](set)
-    for member in story.cast():
-        character = member.character
-        for name in character.names:
-            for form in (name, name.split()[0]):
-                owners[form].add(character.name)
-    return {form: who.pop() for form, who in owners.items() if len(who) == 1 and form[:1].isupper()}
+    people = [member.character for member in story.cast()]
+    forms = sole_owners(
+        (form, person.name) for person in people for name in person.names for form in (name, name.split()[0])
+    )
+    return {form: who for form, who in forms.items() if form[:1].isupper()}
 
 
 def _heard(story: Story, scene: Scene, people: Mapping[str, str]) -> list[WitnessedClaim]:
@@ -152,26 +151,28 @@ def _is_chat(scene: Scene) -> bool:
 def _judged(
     scenes: Sequence[Sequence[WitnessedClaim]], encoder: Encoder, model: StatementModel
 ) -> Iterator[JudgedClaim]:
-    vectors = encoded([heard.claim.said.sentence for scene in scenes for heard in scene], encoder)
+    vectors = encoded([witnessed.claim.said.sentence for scene in scenes for witnessed in scene], encoder)
     start = 0
     for scene in scenes:
         own = vectors[start : start + len(scene)]
         start += len(scene)
-        probable = model.probabilities(rows_of([heard.claim for heard in scene], own, encoder), own)
-        for heard, vector, confidence in zip(scene, own, probable.tolist()):
-            yield JudgedClaim(heard.claim, heard.moment, heard.witnesses, heard.is_chat, confidence, vector)
+        probable = model.probabilities(rows_of([witnessed.claim for witnessed in scene], own, encoder), own)
+        for witnessed, vector, confidence in zip(scene, own, probable.tolist()):
+            yield JudgedClaim(
+                witnessed.claim, witnessed.moment, witnessed.witnesses, witnessed.is_chat, confidence, vector
+            )
 
 
-def _facts(found: Mapping[str, Iterable[JudgedClaim]]) -> Iterator[Fact]:
-    for who, items in found.items():
-        kept = [item for item in merged(items) if item.confidence >= LEAST][:MOST]
-        for item in kept:
+def _facts(judged: Mapping[str, Iterable[JudgedClaim]]) -> Iterator[Fact]:
+    for who, items in judged.items():
+        findings = [item for item in merged(items) if item.confidence >= LEAST][:MOST]
+        for item in findings:
             yield Fact(
                 who, PROFILE, (item.sentence,), line_after(item.sources[0]),
                 line_after(item.until) if item.until else None,
                 found=Finding(round(item.confidence, 3), item.sources, item.witnesses),
             )  # fmt: skip
-        yield from attribute_facts(who, kept, line_after)
+        yield from attribute_facts(who, findings, line_after)
 
 
 # Attributes of a person, where a found sentence names one: 'I am a nurse' -> title 'a nurse'.
@@ -188,13 +189,13 @@ def attribute_of(sentence: str) -> tuple[str, str] | None:
     return None
 
 
-def attribute_facts(who: str, found: Sequence[MergedClaims], after: Callable[[Moment], Moment]) -> Iterator[Fact]:
+def attribute_facts(who: str, findings: Sequence[MergedClaims], after: Callable[[Moment], Moment]) -> Iterator[Fact]:
     """One fact for each new value; of attributes that one can have several of it repeats those before it.
 
     Whoever is to know a fact must have heard all of its values.
     """
     by_attribute: dict[str, list[tuple[str, MergedClaims]]] = {}
-    for item in found:
+    for item in findings:
         named = attribute_of(item.sentence)
         if named is not None and item.confidence >= SURE:
             values = by_attribute.setdefault(named[0], [])

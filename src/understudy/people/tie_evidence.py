@@ -241,7 +241,7 @@ def _couples(names: Iterable[str]) -> list[tuple[str, str]]:
         title, _, surname = name.replace(".", "").partition(" ")
         if title in ("Mr", "Mrs", "Dr") and surname:
             by_surname[surname]["Mr" if title == "Dr" else title] = name
-    return [(found["Mr"], found["Mrs"]) for found in by_surname.values() if len(found) > 1]
+    return [(titled["Mr"], titled["Mrs"]) for titled in by_surname.values() if len(titled) > 1]
 
 
 def _add(
@@ -363,8 +363,8 @@ def _of_possible_gender(evidence: EvidenceByTie, genders: Mapping[str, str | Non
             for who, term in ((key[1], entry.term_of_to), (key[0], entry.term_of_of))
         )
 
-    kept = {key: [entry for entry in entries if fits(key, entry)] for key, entries in evidence.items()}
-    return {key: entries for key, entries in kept.items() if entries}
+    fitting = {key: [entry for entry in entries if fits(key, entry)] for key, entries in evidence.items()}
+    return {key: entries for key, entries in fitting.items() if entries}
 
 
 def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, list[TieEvidence]]:
@@ -373,19 +373,19 @@ def _with_unnamed(evidence: EvidenceByTie, gathered: Gathered) -> dict[TieKey, l
         if kind in ROMANCE and (named := [entry for entry in entries if entry.pattern not in OF_US]):
             romances[of].append((to, named))
             romances[to].append((of, named))
-    found: defaultdict[TieKey, list[TieEvidence]] = defaultdict(list)
+    assigned: defaultdict[TieKey, list[TieEvidence]] = defaultdict(list)
     for key, entries in evidence.items():
         for entry in entries:
             who = entry.speaker
             is_of_us = who is not None and key[2] in ROMANCE and entry.pattern in OF_US
             other = _lover_at(entry.index, romances[who]) if who is not None and is_of_us else None
-            found[key if who is None or other is None else in_order(who, other, key[2])].append(entry)
+            assigned[key if who is None or other is None else in_order(who, other, key[2])].append(entry)
     for who, said in gathered.unnamed.items():
         for claim, entry in said:
             is_romance = claim.kind in ROMANCE and not entry.has_ended
             if is_romance and (other := _lover_at(entry.index, romances[who])) is not None:
-                found[in_order(who, other, claim.kind)].append(entry if who < other else entry.turned())
-    return {key: sorted(entries, key=lambda entry: entry.index) for key, entries in found.items()}
+                assigned[in_order(who, other, claim.kind)].append(entry if who < other else entry.turned())
+    return {key: sorted(entries, key=lambda entry: entry.index) for key, entries in assigned.items()}
 
 
 def _lover_at(index: int, romances: Sequence[tuple[str, Sequence[TieEvidence]]]) -> str | None:

@@ -102,11 +102,11 @@ def _of_noun_phrases(marked: MarkedText, last_named: str | None) -> Iterator[Tie
         factor = (ASKED if ASKS.match(after) else 1.0) * (DENIED if DENIES.search(before) else 1.0)
         word = ("ex-" if match["ex"] else "") + match["term"]
         has_ended = bool(match["ex"]) or "former " in match["adjectives"]
-        found = list(_named(marked, before, after, term, last_named))
-        for to, pattern in found:
+        named = list(_named(marked, before, after, term, last_named))
+        for to, pattern in named:
             if to != of:
                 yield TieClaim(term.kind, of, to, word, pattern, factor, has_ended)
-        if not found and not term.is_plural and not after.startswith((" #", ", #", " of", "'s")):
+        if not named and not term.is_plural and not after.startswith((" #", ", #", " of", "'s")):
             yield TieClaim(term.kind, of, None, word, "unnamed", factor, has_ended)
 
 
@@ -174,8 +174,8 @@ def _of_pair(match: re.Match[str], kind: str, marked: MarkedText, has_ended: boo
 
 def _sureness(text: str, match: re.Match[str]) -> float:
     """Less where a sentence asks, denies or supposes."""
-    asked = ASKED if ASKS.match(text[match.end() :]) else 1.0
-    return asked * (DENIED if SUPPOSES.search(match["aux"]) or DENIES.search(text[: match.start()]) else 1.0)
+    question_factor = ASKED if ASKS.match(text[match.end() :]) else 1.0
+    return question_factor * (DENIED if SUPPOSES.search(match["aux"]) or DENIES.search(text[: match.start()]) else 1.0)
 
 
 def _of_nouns_of_two(marked: MarkedText) -> Iterator[TieClaim]:

@@ -31,20 +31,9 @@ from understudy.errors import InputError
 from understudy.server.pages import bare_page
 
 __all__ = [
-    "ABOUT",
-    "COOKIE",
-    "READER_MAY",
-    "AccessPolicy",
-    "AccessRole",
-    "DatabaseSessions",
-    "ProcessSessions",
-    "SessionDatabase",
-    "Sessions",
-    "is_allowed",
-    "is_loopback",
-    "login_routes",
+    "ABOUT", "COOKIE", "READER_MAY", "AccessPolicy", "AccessRole", "DatabaseSessions", "is_allowed", "login_routes",
     "session_token",
-]
+]  # fmt: skip
 
 COOKIE = "understudy_session"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -305,11 +294,7 @@ def login_routes(policy: AccessPolicy, about: str = ABOUT) -> list[Route]:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-    return [
-        Route("/login", form),
-        Route("/login", login, methods=["POST"]),
-        Route("/logout", logout, methods=["POST"]),
-    ]
+    return [Route("/login", form), Route("/login", login, methods=["POST"]), Route("/logout", logout, methods=["POST"])]
 
 
 def session_token(cookies: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -23,7 +22,7 @@ from understudy.formats.cards.file import png_of
 from understudy.formats.cards.png import portrait
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
 from understudy.server.names import ModelName, scene_as_shown, speakers_before
-from understudy.server.operations import Call, Operations
+from understudy.server.operations import Call, Operations, attachment
 from understudy.server.schemas import FindingDocument, ReplyDocument
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.story.dialogue import USER_NAME, Situation, Turn
@@ -32,7 +31,7 @@ from understudy.story.spoiler_free import scenes_before, timeline
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Character, Moment, Scene
 
-__all__ = ["OPERATIONS", "Health", "get_health"]
+__all__ = ["OPERATIONS", "get_health"]
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=20_000)]
@@ -213,23 +212,17 @@ async def get_cast(call: Call, query: MomentQuery) -> dict[str, Any]:
     """Those who have spoken before the moment; at the end everybody, with their aliases."""
 
     def read(story: Story, moment: Moment) -> dict[str, Any]:
-        members = _whole_cast(story, moment) if moment.is_end else _cast_before(story, moment)
-        return {"story": call.path("story"), "moment": moment.dotted, "cast": cast_document(members)}
+        cast = cast_document(_cast_at(story, moment))
+        return {"story": call.path("story"), "moment": moment.dotted, "cast": cast}
 
     return await _query_story(call, query.at, read)
 
 
-def _whole_cast(story: Story, end: Moment) -> list[CastMember]:
-    people = {person.name: person for person in people_at(story, end)}
-    cast = [(member, people.get(member.character.name)) for member in story.cast()]
-    return [
-        member if person is None else replace(member, character=Character(person.shown, person.known_as[1:]))
-        for member, person in cast
-    ]
-
-
-def _cast_before(story: Story, moment: Moment) -> list[CastMember]:
-    return [replace(member, character=Character(name)) for name, member in speakers_before(story, moment)]
+def _cast_at(story: Story, moment: Moment) -> list[CastMember]:
+    if not moment.is_end:
+        return [replace(member, character=Character(name)) for name, member in speakers_before(story, moment)]
+    people = {person.name: Character(person.shown, person.known_as[1:]) for person in people_at(story, moment)}
+    return [replace(each, character=people.get(each.character.name, each.character)) for each in story.cast()]
 
 
 @OPERATIONS("GET", f"{STORY}/timeline", "Parts, chapters and scenes up to a moment")
@@ -278,19 +271,20 @@ async def get_persona(call: Call, query: PersonaQuery) -> dict[str, Any]:
 @OPERATIONS("GET", f"{CHARACTER}/card.json", "A character card as of a moment", dict[str, Any], tag="characters")
 async def get_card_json(call: Call, query: CardQuery) -> Response:
     card = await _card(call, query)
-    return _attachment(json_of(card), "application/json", "json", card)
+    return Response(json_of(card), media_type="application/json", headers=attachment(f"{card.name}.json"))
 
 
 @OPERATIONS("GET", f"{CHARACTER}/card.png", "The same inside a picture", media="image/png", tag="characters")
 async def get_card_png(call: Call, query: CardQuery) -> Response:
     card = await _card(call, query)
     story = call.context.stories.story(call.path("story"))
-    return _attachment(await asyncio.to_thread(_render_png, card, story), "image/png", "png", card)
 
+    def render() -> bytes:
+        own = story.picture(card.name) if story.is_name(card.name) else None
+        return png_of(card, own or _portrait(card.name))
 
-def _render_png(card: Card, story: Story) -> bytes:
-    own = story.picture(card.name) if story.is_name(card.name) else None
-    return png_of(card, own or _portrait(card.name))
+    picture = await asyncio.to_thread(render)
+    return Response(picture, media_type="image/png", headers=attachment(f"{card.name}.png"))
 
 
 _portrait = lru_cache(256)(portrait)  # slow to draw, and always the same for a name
@@ -306,12 +300,6 @@ async def _card(call: Call, query: CardQuery) -> Card:
         return card_at(situation, story.title, query.spec, original)
 
     return await asyncio.to_thread(export)
-
-
-def _attachment(content: bytes, media_type: str, extension: str, card: Card) -> Response:
-    filename = quote(f"{card.name}.{extension}", safe="")
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{filename}"}
-    return Response(content, media_type=media_type, headers=headers)
 
 
 @OPERATIONS(

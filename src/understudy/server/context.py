@@ -13,8 +13,7 @@ from understudy.metrics.utterances.store import UtteranceStore
 from understudy.people.memory import MEMORY_FILE, PeopleMemory
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.service import ChatService
-from understudy.server.data_folder import DataFolder
-from understudy.server.database import ServerDatabase
+from understudy.server.database import DataFolder, ServerDatabase
 from understudy.server.executor import AgentExecutor
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry

@@ -17,23 +17,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from understudy.agents.reply_text import continued, continuing, split_begun
-from understudy.errors import AgentError
+from understudy.agents.conversation import write_reply
+from understudy.agents.reply_text import continued, split_begun
 from understudy.progress import Cancellation
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
-__all__ = [
-    "CLIENT_CLOSED_REQUEST",
-    "MAX_THREADS",
-    "OPENING",
-    "RETRY_AFTER_S",
-    "AgentExecutor",
-    "Asked",
-    "Disconnected",
-    "WorkerPool",
-    "cancelled",
-]
+__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
@@ -114,8 +104,7 @@ class AgentExecutor:
 
     @property
     def queue_length(self) -> int:
-        pools = {self._computing, self._waiting}
-        return sum(pool.queue_length for pool in pools)
+        return sum(pool.queue_length for pool in {self._computing, self._waiting})
 
     def named(self, name: str | None) -> Agent:
         """The agent of a name; None is the default."""
@@ -165,9 +154,9 @@ class AgentExecutor:
             yield continued(reply, begun) if begun else reply
             return
         own, requested = Cancellation(), cancellation or Cancellation()
-        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | Exception]()
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | Reply | BaseException | None]()
 
-        def put(item: str | Reply | Exception) -> None:
+        def put(item: str | Reply | BaseException | None) -> None:
             with suppress(RuntimeError):  # the event loop was closed
                 loop.call_soon_threadsafe(queue.put_nowait, item)
 
@@ -181,12 +170,14 @@ class AgentExecutor:
         watching = asyncio.ensure_future(leaving())
         try:
             await pool.start(
-                partial(_write, speaker, situation, tuple(history), sampling, own, put),
+                partial(write_reply, speaker, situation, tuple(history), put, sampling, own),
                 partial(asyncio.shield, watching),
             )
             while True:
                 item = await queue.get()
-                if isinstance(item, Exception):
+                if item is None:
+                    raise Refused("the reply was stopped", CLIENT_CLOSED_REQUEST)
+                if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, Reply):
                     self.replies_total += 1
@@ -204,39 +195,6 @@ class AgentExecutor:
     def close(self) -> None:
         for pool in {self._computing, self._waiting}:
             pool.close()
-
-
-def _write(
-    agent: StreamingAgent,
-    situation: Situation,
-    history: tuple[Turn, ...],
-    sampling: Sampling,
-    cancellation: Cancellation,
-    put: Callable[[str | Reply | Exception], None],
-) -> None:
-    """Run an agent's generator to its end; the last thing that is put is a reply or an error."""
-    pieces, begun = agent.stream(situation, history, sampling, cancellation), split_begun(situation.persona, history)[1]
-    if begun:
-        pieces = continuing(pieces, begun)
-    try:
-        while not cancellation.is_cancelled:
-            if piece := next(pieces):
-                put(piece)
-    except StopIteration as end:
-        if isinstance(end.value, Reply):
-            put(end.value)
-        else:
-            put(
-                AgentError(
-                    f"{type(agent).__name__}.stream returned no Reply: end its generator with `return Reply(...)`"
-                )
-            )
-    except Exception as error:
-        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST) if cancellation.is_cancelled else error)
-    else:
-        put(Refused("the reply was stopped", CLIENT_CLOSED_REQUEST))
-    finally:
-        pieces.close()
 
 
 async def cancelled(cancellation: Cancellation) -> None:
@@ -372,9 +330,5 @@ class WorkerPool:
 
 async def _comes_before(turn: asyncio.Future[None], disconnected: Disconnected) -> bool:
     """Whether the job gets a thread before the client disconnects."""
-    leaving = asyncio.ensure_future(disconnected())
-    try:
-        await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
-        return turn.done()
-    finally:
-        leaving.cancel()
+    await _first_of(asyncio.shield(turn), disconnected())
+    return turn.done()

@@ -29,7 +29,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from understudy.server.middleware import GuardMiddleware
 from understudy.server.telemetry import LOG, ThrottledLog
 
-__all__ = ["ConnectionLimits", "Connections", "HttpServer", "ListeningSocket", "make_server", "open_file_limit"]
+__all__ = ["ConnectionLimits", "HttpServer", "ListeningSocket", "make_server"]
 
 WANTED_FILES = 16_384
 SPARE_FILES = 128  # for the database, stories, and reader processes

@@ -104,6 +104,7 @@ class ConcurrencyLimiter:
 
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
 PUBLIC_PATHS = frozenset({"/health", "/login"})
 """What needs no key, besides everything under `PUBLIC_PREFIX`."""
 PUBLIC_PREFIX = "/static/"
@@ -185,8 +186,8 @@ class GuardMiddleware:
 
         try:
             await self._check_and_run(scope, receive, send_with_headers)
-        except Exception as error:
-            _log_error(error)
+        except Exception as error:  # its message may quote a user's text
+            LOG.error("%s at %s", type(error).__name__, error_location(error))
             if status == CLIENT_CLOSED:
                 raise
         finally:
@@ -195,7 +196,8 @@ class GuardMiddleware:
             if status not in (404, CLIENT_CLOSED) and (address := scope.get("state", {}).get("token_from")):
                 self._buckets.give_back(address)
             template = self._templates.get(scope.get("endpoint"), "other")
-            self._telemetry.record(_method(scope["method"]), template, status, perf_counter() - started)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._telemetry.record(method, template, status, perf_counter() - started)
 
     async def _check_and_run(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name: value for name, value in scope["headers"] if name in CHECKED_HEADERS}
@@ -328,12 +330,3 @@ def _check_same_site(headers: Mapping[bytes, bytes], host: str) -> None:
         is_foreign = True
     if is_foreign:
         raise Refused("this came from another site's page, which may change nothing here", 403, code="cross_site")
-
-
-def _method(method: str) -> str:
-    return method if method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} else "other"
-
-
-def _log_error(error: BaseException) -> None:
-    """The error's type and location; not its message, which may quote a user's text."""
-    LOG.error("%s at %s", type(error).__name__, error_location(error))

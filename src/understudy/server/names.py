@@ -30,18 +30,9 @@ from understudy.story.types import Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.story.wording import about_other
 
 __all__ = [
-    "ModelName",
-    "persona_as_shown",
-    "reply_as_shown",
-    "resolve_name",
-    "scene_as_shown",
-    "shown_names",
-    "situation_as_shown",
-    "situation_between",
-    "situation_of",
-    "speakers_before",
-    "tones",
-]
+    "ModelName", "persona_as_shown", "reply_as_shown", "resolve_name", "scene_as_shown", "shown_names",
+    "situation_as_shown", "situation_between", "situation_of", "speakers_before", "tones",
+]  # fmt: skip
 
 PATTERN = re.compile(r"(?P<story>[^/@#]+)/(?P<character>[^/@#]+)(?:@(?P<moment>[^/@#]+))?(?:#(?P<facing>[^/@#]+))?")
 ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "/@#%"})
@@ -124,20 +115,18 @@ def _unknown(name: str) -> Refused:
     return Refused(f"nobody heard so far is called '{name[:MAX_QUOTED]}': choose from the cast", 404, "name")
 
 
-def situation_of(story: Story, name: str, at: Moment, facing: str | None = None, setting: str = "") -> Situation:
+def situation_of(story: Story, name: str, at: Moment, facing: str | None = None) -> Situation:
     """The situation of a character before somebody, both named as a reader knows them."""
     who = resolve_name(story, name, at)
     faced = None if facing is None else resolve_name(story, facing, at)
-    return situation_between(story, who, at, faced, setting)
+    return situation_between(story, who, at, faced)
 
 
-def situation_between(
-    story: Story, who: str, at: Moment, faced: str | Other | None = None, setting: str = ""
-) -> Situation:
+def situation_between(story: Story, who: str, at: Moment, faced: str | Other | None = None) -> Situation:
     """The same for the story's own names, as `resolve_name` returns them; `faced` may be somebody not of the story."""
     if faced == who:
         raise Refused("nobody can stand before themselves: name somebody else", 400, "facing")
-    return situation_at(story, who, at, faced, setting)
+    return situation_at(story, who, at, faced)
 
 
 def scene_as_shown(story: Story, scene: Scene, moment: Moment, names: ShownNames) -> Scene:

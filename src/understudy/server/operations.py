@@ -15,6 +15,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
@@ -25,7 +26,7 @@ from understudy.errors import UnknownStory
 from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
-__all__ = ["ENCODER", "Call", "Operation", "Operations"]
+__all__ = ["ENCODER", "Call", "Operation", "Operations", "attachment"]
 
 ENCODER = msgspec.json.Encoder()
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
@@ -113,13 +114,18 @@ class Operations(list[Operation]):
         def add(handler: Handler) -> Handler:
             types = get_type_hints(handler)
             returned, query, body = types["return"], types.get("query"), types.get("body")
-            is_struct = isinstance(returned, type) and issubclass(returned, msgspec.Struct)
-            body_type = answers or (returned if is_struct else None)
+            is_response = isinstance(returned, type) and issubclass(returned, Response)
+            body_type = answers or (None if is_response else returned)
             options = {"tag": self._tag, **documented}
             self.append(Operation(method, path, handler, summary, body_type, query, body, **options))
             return handler
 
         return add
+
+
+def attachment(filename: str) -> dict[str, str]:
+    """The header of a response that is downloaded and never displayed as a page of this server."""
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename, safe='')}"}
 
 
 def _decode_query(request: Request, query_type: type[msgspec.Struct]) -> msgspec.Struct:

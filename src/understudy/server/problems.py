@@ -28,14 +28,8 @@ from understudy.errors import (
 )
 
 __all__ = [
-    "EXCEPTION_HANDLERS",
-    "ProblemDetail",
-    "ProblemDocument",
-    "Refused",
-    "problem_of",
-    "problem_response",
-    "status_of",
-]
+    "EXCEPTION_HANDLERS", "ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of",
+]  # fmt: skip
 
 STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
 CLIENT_CLOSED = 499  # for the log: the client has disconnected

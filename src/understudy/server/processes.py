@@ -21,7 +21,7 @@ from typing import Protocol
 
 from understudy.errors import InputError
 
-__all__ = ["Server", "check_processes", "serve_processes"]
+__all__ = ["serve_processes"]
 
 LOG = logging.getLogger("understudy.server")
 STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))

@@ -9,7 +9,7 @@ import msgspec
 from understudy.formats.documents import reply_document
 from understudy.story.dialogue import Reply
 
-__all__ = ["CandidateDocument", "EvidenceDocument", "FindingDocument", "ReplyDocument", "UsageDocument", "reply_struct"]
+__all__ = ["CandidateDocument", "EvidenceDocument", "FindingDocument", "ReplyDocument", "reply_struct"]
 
 
 class FindingDocument(msgspec.Struct):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import unicodedata
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -13,14 +15,14 @@ from understudy.server.names import ModelName, reply_as_shown, situation_as_show
 from understudy.story.dialogue import Reply, Situation, mark_found
 from understudy.story.names import ShownNames, shown_names_at
 from understudy.story.storyfile import Story
-from understudy.story.types import Moment
 from understudy.text import fold
 
-__all__ = ["ServedCharacter", "StoryRegistry"]
+__all__ = ["ServedCharacter", "StoryRegistry", "slug"]
 
 CACHE_SIZE = 256  # characters; agents cache by the identity of a persona, so the same object is handed out again
+MAX_SLUG = 40
 
-CacheKey = tuple[ModelName, str, tuple[str, ...]]
+CacheKey = tuple[ModelName, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,17 @@ class StoryRegistry:
     def __iter__(self) -> Iterator[tuple[str, Story]]:
         return iter(self._stories.items())
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._stories
+
+    def unused_name(self, title: str, taken: Collection[str] = ()) -> str:
+        """A name for a story of a title: its slug, with a number where a story has that."""
+        name = base = slug(title)
+        number = 2
+        while name in self or name in taken:
+            name, number = f"{base}-{number}", number + 1
+        return name
+
     def story(self, name: str) -> Story:
         story = self._stories.get(name)
         if story is None:
@@ -91,9 +104,6 @@ class StoryRegistry:
         newer = stories.get(self._names.get(identity, ""))
         return [] if newer is None else [newer]
 
-    def moment(self, story: str, moment: str) -> Moment:
-        return self.story(story).moment(moment)
-
     def put(self, name: str, story: Story) -> None:
         """Add a story, or replace it by a newer reading of it."""
         with self._lock:
@@ -107,25 +117,19 @@ class StoryRegistry:
             self._stories = {key: story for key, story in self._stories.items() if key != name}
             self._characters.clear()
 
-    def situation(self, name: ModelName, setting: str = "") -> Situation:
-        """The situation of a character at a moment, before somebody."""
-        return self.character(name, setting).situation
-
-    async def character_async(
-        self, name: ModelName, setting: str = "", extra_profile: tuple[str, ...] = ()
-    ) -> ServedCharacter:
+    async def character_async(self, name: ModelName, extra_profile: tuple[str, ...] = ()) -> ServedCharacter:
         """`character` without blocking the event loop: from the cache, else in a thread."""
-        cached = self._cached((name, setting, extra_profile))
-        return cached if cached is not None else await asyncio.to_thread(self.character, name, setting, extra_profile)
+        cached = self._cached((name, extra_profile))
+        return cached if cached is not None else await asyncio.to_thread(self.character, name, extra_profile)
 
-    def character(self, name: ModelName, setting: str = "", extra_profile: tuple[str, ...] = ()) -> ServedCharacter:
+    def character(self, name: ModelName, extra_profile: tuple[str, ...] = ()) -> ServedCharacter:
         """A character by its model name; `extra_profile` are sentences that a client adds to the profile."""
-        key = (name, setting, extra_profile)
+        key = (name, extra_profile)
         if (cached := self._cached(key)) is not None:
             return cached
         story = self.story(name.story)
         at = story.moment(name.moment)
-        situation = situation_of(story, name.character, at, name.facing, setting)
+        situation = situation_of(story, name.character, at, name.facing)
         if extra_profile:
             persona = situation.persona
             situation = replace(situation, persona=replace(persona, profile=(*persona.profile, *extra_profile)))
@@ -143,3 +147,9 @@ class StoryRegistry:
             if character is not None:
                 self._characters.move_to_end(key)
             return character
+
+
+def slug(title: str) -> str:
+    """A story's name in URLs: the letters and digits of its title, in any script."""
+    plain = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", title).casefold())
+    return plain[:MAX_SLUG].strip("-") or "story"

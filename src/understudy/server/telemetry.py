@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from understudy.server.executor import AgentExecutor
 
-__all__ = ["LOG", "METRICS_TYPE", "JsonLines", "Telemetry", "ThrottledLog", "error_location", "set_up_log"]
+__all__ = ["LOG", "METRICS_TYPE", "Telemetry", "ThrottledLog", "error_location", "set_up_log"]
 
 LOG = logging.getLogger("understudy.server")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -28,19 +28,14 @@ class Telemetry:
 
     def __init__(self, executor: AgentExecutor | None = None) -> None:
         self._registry = CollectorRegistry()
+        labels = "method", "route", "status"
         self._requests = Counter(
-            "understudy_requests",
-            "Requests by route and status.",
-            ("method", "route", "status"),
-            registry=self._registry,
+            "understudy_requests", "Requests by route and status.", labels, registry=self._registry
         )
         self._seconds = Histogram(
-            "understudy_request_seconds",
-            "From a request's first byte to its answer's last.",
-            ("route",),
-            buckets=BUCKETS_S,
-            registry=self._registry,
-        )
+            "understudy_request_seconds", "From a request's first byte to its answer's last.", ("route",),
+            buckets=BUCKETS_S, registry=self._registry,
+        )  # fmt: skip
         self.streams = Gauge("understudy_streams_open", "Event streams under way.", registry=self._registry)
         if executor is not None:
             waiting = Gauge("understudy_queue_waiting", "Replies waiting for their turn.", registry=self._registry)

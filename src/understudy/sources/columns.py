@@ -17,6 +17,7 @@ from understudy.errors import InputError
 from understudy.sources.source import HEAD_BYTES
 
 __all__ = [
+    "DELIMITERS",
     "LEVELS",
     "SEPARATOR_LINE",
     "TABLE_SUFFIXES",

@@ -19,7 +19,6 @@ from understudy.errors import InputError
 from understudy.sources.source import SourceFile
 
 __all__ = [
-    "DAMAGE",
     "DEEPEST",
     "ArchivePart",
     "End",

@@ -82,9 +82,9 @@ def json_lines(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tu
         offset += len(raw)
 
 
-def json_records(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[RecordLocation, Any]]:
+def json_records(source: SourceFile) -> Iterator[tuple[RecordLocation, Any]]:
     """The elements of the list that the file is; or its documents, one a line or spread over several."""
-    window = _Window(source, longest)
+    window = _Window(source, LONGEST_RECORD)
     if window.next() != b"[":
         while not window.is_at_end():
             at, raw = window.value()

@@ -37,6 +37,7 @@ ABBREVIATING = re.compile(r"\.(?=\w\w)")
 NOT_WORD = re.compile(r"[^\w\s/&+#-]+")
 HYPHEN = re.compile(r"\s*-[\s-]*")
 SHOUTED = re.compile(r"[^\W\d_]+")
+DOUBLED, VOWEL = re.compile(r"(.)\1+"), re.compile("[aeiou]")
 INITIALS = re.compile(r"(?:\w\.)+\w?\.?")
 
 GROUP_OPENINGS = ("all ", "everyone ", "everybody ", "both ", "whole ", "entire ", "rest ", "various ", "chorus of ")
@@ -201,21 +202,10 @@ def _is_slip(name: str, right: str) -> bool:
     """A letter doubled (`rajj`), or vowels left out (`mnca`, `shldon`); never one letter for another."""
     if name == right or len(name) < 4:
         return False
-    return _undoubled(name) == _undoubled(right) or (
-        len(name) < len(right) and _vowels(name) <= 1 and _consonants(name) == _consonants(right)
-    )
-
-
-def _undoubled(name: str) -> str:
-    return re.sub(r"(.)\1+", r"\1", name)
-
-
-def _vowels(name: str) -> int:
-    return sum(letter in "aeiou" for letter in name)
-
-
-def _consonants(name: str) -> str:
-    return re.sub("[aeiou]", "", name)
+    if DOUBLED.sub(r"\1", name) == DOUBLED.sub(r"\1", right):
+        return True
+    consonants = VOWEL.sub("", name)
+    return len(name) < len(right) and len(name) - len(consonants) <= 1 and consonants == VOWEL.sub("", right)
 
 
 def _named_after(names: Sequence[str], spellings: Mapping[str, list[str]], labels: Mapping[str, int]) -> Character:
@@ -356,8 +346,8 @@ class CastList:
         indexes_by_name = _indexes_by_name(cast, groups)
         for label, (source, line) in self._first_speeches.items():
             if len(indexes_by_name.get(fold(label), ())) != 1:
-                choices = _choices(indexes_by_name.get(fold(label), set()), cast)
-                raise source.error(f"'{label}' may be {choices}: label the line with the full name", line)
+                choices = " or ".join(cast[index].name for index in sorted(indexes_by_name.get(fold(label), ())))
+                raise source.error(f"'{label}' may be {choices or 'anybody'}: label the line with the full name", line)
         return ResolvedCast(
             cast,
             groups,
@@ -389,10 +379,6 @@ def _indexes_by_name(cast: list[Character], groups: list[str]) -> dict[str, set[
     for index, group in enumerate(groups, len(cast)):
         indexes.setdefault(fold(group), {index})
     return indexes
-
-
-def _choices(indexes: set[int], cast: list[Character]) -> str:
-    return " or ".join(cast[index].name for index in sorted(indexes)) or "anybody"
 
 
 # Words that distinguish names, labels and sentences in transcripts.

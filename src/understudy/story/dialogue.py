@@ -367,8 +367,8 @@ def outsider(name: str, description: str) -> Other:
         raise StoryError(
             f"that is too long: a name has at most {MAX_NAME} characters, and what is said of them {MAX_DESCRIPTION}"
         )
-    first, *rest = (" ".join(sentence.split()) for sentence in SENTENCE_END.split(description) if sentence.strip())
-    return Other(name, (first if fold(first).startswith(fold(name)) else f"{name}: {first}", *rest))
+    first, *further = (" ".join(sentence.split()) for sentence in SENTENCE_END.split(description) if sentence.strip())
+    return Other(name, (first if fold(first).startswith(fold(name)) else f"{name}: {first}", *further))
 
 
 def must_be_nobody(story: Story, other: Other, at: Moment) -> Other:

@@ -22,7 +22,7 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.name_finder import NOT_NAMES, NameReplacer
 from understudy.story.storyfile.people import SpokenNames
 from understudy.story.types import Character, Fact, Moment, holding_at
-from understudy.text import did_you_mean, fold, is_unspaced
+from understudy.text import did_you_mean, fold, is_unspaced, sole_owners
 
 __all__ = [
     "GOES_BY",
@@ -34,6 +34,7 @@ __all__ = [
     "people_called",
     "shown_names",
     "shown_names_at",
+    "sole_names",
     "spoken_of",
 ]
 
@@ -97,7 +98,7 @@ def _stand_ins(character: Character, false: str) -> dict[str, str]:
     """For every name that gives somebody away, what stands in its place: 'Mr Vane' as 'Mr Lodger', others in full."""
     own, new = character.name.split(), false.split()
     parts = [part for part in own if len(own) > 1 and part[0].isupper() and fold(part) not in NOT_NAMES]
-    by_word = {old: new[place if len(own) == len(new) or place == 0 else -1] for place, old in enumerate(own)}
+    by_word = {old: new[index if len(own) == len(new) or index == 0 else -1] for index, old in enumerate(own)}
     names: dict[str, str] = {}
     for name in dict.fromkeys((*character.names, *parts)):
         words = [word for word in name.split() if fold(word) not in NOT_NAMES]
@@ -195,6 +196,12 @@ def character_at(story: Story, name: str, at: Moment) -> Character:
         if at.is_end:
             raise
         raise _not_yet(story, name, at, people) from error
+
+
+def sole_names(story: Story) -> dict[str, str]:
+    """Every name of the cast that only one person has, folded, with that person's own name."""
+    people = [member.character for member in story.cast()]
+    return sole_owners((fold(name), person.name) for person in people for name in person.names)
 
 
 def ambiguity(name: str, people: Iterable[Person]) -> str:

@@ -104,6 +104,9 @@ class Moment:
     def __lt__(self, other: Moment) -> bool:
         return self.numbers < other.numbers
 
+    def __le__(self, other: Moment) -> bool:
+        return self.numbers <= other.numbers
+
     def __hash__(self) -> int:
         return hash(self.numbers)
 
@@ -316,8 +319,9 @@ def holding_at(dated: Iterable[D], moment: Moment) -> list[D]:
     list counts. They come in the order in which their keys first held.
     """
     newest: dict[Hashable, D] = {}
-    for item in sorted(dated, key=lambda item: item.since):
-        if item.since <= moment and (item.until is None or moment < item.until):
+    at = moment.numbers  # compared as tuples: it is done thousands of times for a reply
+    for item in sorted(dated, key=lambda item: item.since.numbers):
+        if item.since.numbers <= at and (item.until is None or at < item.until.numbers):
             newest[item.key] = item
     return list(newest.values())
 

@@ -234,11 +234,11 @@ class TieTerm:
 
 @cache
 def terms() -> dict[str, TieTerm]:
-    found: dict[str, TieTerm] = {}
+    by_word: dict[str, TieTerm] = {}
     for table, gender in (("either", None), ("male", "male"), ("female", "female")):
         for kind, words in _tables()[table].items():
-            found |= {word: TieTerm(kind, gender) for word in words}
-    return found | {word: TieTerm(kind, None, is_plural=True) for word, kind in plural_terms().items()}
+            by_word |= {word: TieTerm(kind, gender) for word in words}
+    return by_word | {word: TieTerm(kind, None, is_plural=True) for word, kind in plural_terms().items()}
 
 
 @cache
@@ -248,7 +248,7 @@ def plural_terms() -> dict[str, str]:
 
 
 def gender_of(term: str) -> str | None:
-    return found.gender if (found := terms().get(term.removeprefix("ex-"))) else None
+    return known_term.gender if (known_term := terms().get(term.removeprefix("ex-"))) else None
 
 
 def plain_term(kind: str, gender: str | None) -> str:

@@ -39,21 +39,11 @@ from understudy.studies.annotations import (
     claims_of,
     majority,
 )
-from understudy.studies.item import StudyItem
-from understudy.studies.kind import GivenAnswer, write_json_lines
+from understudy.studies.kind import GivenAnswer, answers_by, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
-__all__ = [
-    "ChapterClaims",
-    "annotated_claims",
-    "annotation_figures",
-    "annotation_rows",
-    "cast_text",
-    "facts_of",
-    "ties_of",
-    "write_scenes",
-]
+__all__ = ["annotated_claims", "annotation_figures", "cast_text", "facts_of", "ties_of", "write_scenes"]
 
 Value = TypeVar("Value", str, tuple[str, ...])
 Row = dict[str, Any]
@@ -71,14 +61,8 @@ def annotated_claims(answers: Sequence[GivenAnswer], table: str) -> Iterator[Ann
 
 def _by_chapter(answers: Sequence[GivenAnswer]) -> dict[str, list[GivenAnswer]]:
     """Answers by chapter, in the order of the story."""
-    chapters: dict[str, list[GivenAnswer]] = {}
-    for each in sorted(answers, key=lambda each: _numbers(each.item)):
-        chapters.setdefault(each.item.name.partition(".")[0], []).append(each)
-    return chapters
-
-
-def _numbers(item: StudyItem) -> list[int]:
-    return [int(number) for number in item.name.partition(".")[0].split("-")]
+    chapters = answers_by(lambda each: each.item.name.partition(".")[0], answers)
+    return dict(sorted(chapters.items(), key=lambda chapter: [int(number) for number in chapter[0].split("-")]))
 
 
 def annotation_figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:

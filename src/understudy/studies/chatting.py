@@ -11,15 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from understudy.agents.conversation import Said, perspective
 from understudy.errors import InputError
 from understudy.story.dialogue import Agent, Situation, Turn
 from understudy.story.persona import Other, Persona
-from understudy.studies.assignment import Assignment, assigned_to, open_assignment
-from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem
+from understudy.studies.assignment import (
+    Assignment,
+    Seat,
+    assigned_to,
+    open_assignment,
+    seat_of,
+    seats_at,
+    sit_down,
+    time_ago,
+    time_ahead,
+)
+from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem, message_problems, shortened
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.pairing import Seat, seat_of, seats_at, sit_down, time_ago, time_ahead
 from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, hash_token, now
-from understudy.studies.validation import message_problems, shortened
 
 __all__ = [
     "ChatView",
@@ -311,10 +320,10 @@ def _finish(store: StudyStore, seat: Seat) -> None:
         )
 
 
-def _situation(item: StudyItem, view: ChatView) -> tuple[Situation, list[Turn]]:
+def _situation(item: StudyItem, view: ChatView) -> tuple[Situation, tuple[Turn, ...]]:
     """What an agent is given: its own persona, and what was said as a talk with a stranger."""
-    me, you = "Me", "Partner"
-    persona = Persona(me, profile=view.persona, language=item.hidden["language"])
-    history = [Turn(me if message.side == view.side else you, message.text) for message in view.messages]
+    language = item.hidden["language"]
+    situation = Situation(Persona("Me", profile=view.persona, language=language), faced=Other("Partner"))
+    said = [Said("Me" if message.side == view.side else None, message.text) for message in view.messages]
     # Agents answer: one that has the first turn is greeted, which its partner does not see.
-    return Situation(persona, faced=Other(you)), history or [Turn(you, GREETINGS[item.hidden["language"]])]
+    return situation, perspective(said or [Said(None, GREETINGS[language])], situation)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
@@ -20,18 +21,12 @@ from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
 from understudy.studies.study import Study
 
 __all__ = [
-    "RATED_SCALES",
-    "GivenAnswer",
-    "Kind",
-    "Row",
-    "mean_row",
-    "scale_question",
-    "simulated_rating",
-    "without_checks",
-    "write_json_lines",
-]
+    "RATED_SCALES", "GivenAnswer", "Kind", "Row", "answers_by", "mean_row", "scale_question", "simulated_rating",
+    "without_checks", "write_json_lines",
+]  # fmt: skip
 
 Row = dict[str, Any]
+Key = TypeVar("Key")
 STEPS = 5
 
 
@@ -79,7 +74,7 @@ class Kind:
     """Rows ({..., "metric", "value", "low", "high", "n", "paper"}) of this kind's own for `study agree`, such as a
     paper's table; agreement between people is worked out for every kind alike."""
     is_live: bool = False
-    """People are paired and talk with each other (kind `chat`): items are given out by `studies.pairing`."""
+    """People are paired and talk with each other (kind `chat`): items are given out by `studies.assignment`."""
 
 
 def scale_question(name: str, label: str, least: str, most: str) -> Question:
@@ -108,6 +103,14 @@ def simulated_rating(question: Question, agent: str, item: StudyItem, skill: flo
 
 def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     replace_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def answers_by(key: Callable[[GivenAnswer], Key], answers: Iterable[GivenAnswer]) -> dict[Key, list[GivenAnswer]]:
+    """Answers in groups that are alike in something, in the order in which these come."""
+    groups = defaultdict[Key, list[GivenAnswer]](list)
+    for each in answers:
+        groups[key(each)].append(each)
+    return dict(groups)
 
 
 def without_checks(answers: Iterable[GivenAnswer]) -> list[GivenAnswer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from understudy.errors import InputError, UnderstudyError
@@ -15,26 +15,16 @@ from understudy.studies.assignment import (
     PersonProgress,
     assign_next,
     assigned_to,
+    has_seat,
     is_to_come,
     progress_of,
 )
 from understudy.studies.chatting import asked_after, finished_chat
-from understudy.studies.item import Problem, StudyItem
+from understudy.studies.item import Problem, StudyItem, answer_problems, shaped
 from understudy.studies.kinds import kind_of
-from understudy.studies.pairing import has_seat
 from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
-from understudy.studies.validation import answer_problems, shaped
 
-__all__ = [
-    "AnswerRefused",
-    "View",
-    "check_answer",
-    "give_answer",
-    "give_consent",
-    "take_back",
-    "view",
-    "withdraw",
-]
+__all__ = ["AnswerRefused", "View", "check_answer", "give_answer", "give_consent", "take_back", "view", "withdraw"]
 
 CONSENT, ITEM, CHAT, WAITING, DONE, CLOSED = "consent", "item", "chat", "waiting", "done", "closed"
 LONGEST_ASKED = 500
@@ -65,22 +55,15 @@ class View:
 
     def document(self) -> dict[str, Any]:
         study = self.stored.study
+        texts = ("kind", "title", "instructions", "example", "consent", "ask", "comments")
         return {
-            "study": {
-                "kind": study.kind,
-                "title": study.title,
-                "instructions": study.instructions,
-                "example": study.example,
-                "consent": study.consent,
-                "ask": list(study.ask),
-                "comments": study.comments,
-            },
+            "study": {name: getattr(study, name) for name in texts},
             "state": self.state,
             "assignment": self.assignment,
             "item": None if self.item is None else self.item.shown(),
             "draft": self.draft,
             "comment": self.comment,
-            "progress": {"answered": self.progress.answered, "of": self.progress.of},
+            "progress": asdict(self.progress),
             "can_undo": self.can_undo,
         }
 
@@ -109,8 +92,16 @@ def check_answer(store: StudyStore, token: str, assignment: int, answer: Any) ->
     """What is wrong with an answer that is still being written."""
     person, stored = store.participant(token)
     item = _prepared(store, stored, _held(store, person, assignment)[0])
+    return _checked(stored, item, answer, is_final=False)[1]
+
+
+def _checked(
+    stored: StoredStudy, item: StudyItem, answer: Any, is_final: bool = True
+) -> tuple[dict[str, Any], list[Problem]]:
+    """The values of an answer, and everything that is wrong with it."""
     values, problems = shaped(item, answer)
-    return problems + answer_problems(item, values, kind_of(stored.study.kind), is_final=False)
+    own = kind_of(stored.study.kind).problems(item, values)
+    return values, problems + answer_problems(item, values, is_final) + own
 
 
 def give_answer(
@@ -124,9 +115,8 @@ def give_answer(
         number, answered, before = _held(store, person, assignment)
         if answered is None and kind_of(stored.study.kind).is_live and finished_chat(store, person) is None:
             raise InputError("the chat is not over yet: reload the page")
-        item = _prepared(store, stored, number)
-        values, problems = shaped(item, answer)
-        if problems := problems + answer_problems(item, values, kind_of(stored.study.kind)):
+        values, problems = _checked(stored, _prepared(store, stored, number), answer)
+        if problems:
             raise AnswerRefused(problems)
         document = json.dumps(values, ensure_ascii=False, sort_keys=True)
         if answered is None:

@@ -16,10 +16,9 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from understudy.agents.passages import plain_line
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
+from understudy.agents.word_tokens import plain_line
 from understudy.database.record_log import RecordLog
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.formats import embedded
@@ -36,17 +35,9 @@ from understudy.studies.item import Block, ShownLine
 from understudy.studies.study import Study, open_story
 
 __all__ = [
-    "OWN",
-    "QUESTION_KEYS",
-    "REPLIES_FILE",
-    "AgentReplies",
-    "AskedQuestion",
-    "dialogue_block",
-    "load_agents",
-    "persona_blocks",
-    "questions_of",
-    "text_lines",
-]
+    "OWN", "QUESTION_KEYS", "AgentReplies", "AskedQuestion", "dialogue_block", "load_agents", "persona_blocks",
+    "questions_of", "text_lines",
+]  # fmt: skip
 
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""
@@ -55,8 +46,6 @@ SUFFIXES = {".toml": "probes", ".txt": "messages", ".json": "sessions"}
 REPLIES_FILE = "study-replies.jsonl"
 LIMIT = 30
 TURNS = 2
-
-Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +75,7 @@ def questions_of(study: Study) -> tuple[Story | None, list[AskedQuestion]]:
         )
     opened = None if form == "sessions" else open_story(study)
     if opened is None:
-        asked = _sampled(list(_sessions(study.path("questions"))), study)
+        asked = study.sample(list(_sessions(study.path("questions"))), LIMIT)
     else:
         asked = list(_probes(study, opened) if form == "probes" else _messages(study, opened))
     if not asked:
@@ -94,16 +83,10 @@ def questions_of(study: Study) -> tuple[Story | None, list[AskedQuestion]]:
     return opened, asked
 
 
-def _sampled(entries: Sequence[Entry], study: Study) -> list[Entry]:
-    """At most `limit` of them, in their order."""
-    limit = min(study.number("limit", LIMIT), len(entries))
-    return [entries[index] for index in sorted(random.Random(study.seed).sample(range(len(entries)), limit))]  # noqa: S311
-
-
 def _own_lines(study: Study, story: Story) -> list[AskedQuestion]:
     """In story order; lines whose situation cannot be had, as before somebody who is dead, are passed over."""
     until = story.moment(study.text("at")) if "at" in study.material else None
-    who = characters_asked(story, _characters(study))
+    who = characters_asked(story, study.listed("characters"))
     lines = list(reply_lines(story, who, study.number("turns", TURNS), until=until))
     asked: dict[Moment, AskedQuestion] = {}
     for line in random.Random(study.seed).sample(lines, len(lines)):  # noqa: S311
@@ -119,22 +102,18 @@ def _own_lines(study: Study, story: Story) -> list[AskedQuestion]:
     return [asked[moment] for moment in sorted(asked)]
 
 
-def _characters(study: Study) -> tuple[str, ...]:
-    return study.texts("characters") if "characters" in study.material else ()
-
-
 def _probes(study: Study, story: Story) -> Iterator[AskedQuestion]:
     name = study.text("questions")
     path = study.folder / name
     if not path.exists():
         path = (embedded(study.text("story")) or study.folder / study.text("story")) / name
-    wanted = {story.character(each).name for each in _characters(study)}
+    wanted = {story.character(each).name for each in study.listed("characters")}
     probes = [
         (number, probe)
         for number, probe in enumerate(read_probes(path, story), 1)
         if not probe.before and (not wanted or probe.who in wanted)
     ]
-    for number, probe in _sampled(probes, study):
+    for number, probe in study.sample(probes, LIMIT):
         situation = situation_at(story, probe.who, probe.at, probe.facing)
         yield AskedQuestion(f"probe {number}", situation, (Turn(_asker(situation), probe.ask),))
 
@@ -145,7 +124,7 @@ def _messages(study: Study, story: Story) -> Iterator[AskedQuestion]:
     lines = text_lines(path)
     situations = [situation_at(story, who, study.text("at", "end"), facing) for who in study.texts("characters")]
     asked = [(number, message, each) for number, message in enumerate(lines, 1) for each in situations]
-    for number, message, situation in _sampled(asked, study):
+    for number, message, situation in study.sample(asked, LIMIT):
         name = f"message {number}.{situation.persona.name.replace('.', '')}"
         yield AskedQuestion(name, situation, (Turn(_asker(situation), message),))
 

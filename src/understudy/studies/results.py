@@ -27,13 +27,13 @@ from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.chatting import ChatView, chat_view, owed_reply, reply_as_agent, say, with_transcripts
 from understudy.studies.item import Question, StudyItem
-from understudy.studies.kind import GivenAnswer
+from understudy.studies.kind import GivenAnswer, answers_by
 from understudy.studies.kinds import kind_of
 from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study
 
-__all__ = ["FORMATS", "answers_of", "format_for", "result_rows", "simulate_crowd", "write_results"]
+__all__ = ["answers_of", "format_for", "simulate_crowd", "write_results"]
 
 SUFFIXES = {".jsonl": "jsonl", ".csv": "csv", ".json": "label-studio"}
 Asked = Mapping[str, Mapping[str, str]]
@@ -122,11 +122,8 @@ def _cell(value: object) -> str:
 
 def _label_studio(stored: StoredStudy, answers: Sequence[GivenAnswer], _: Asked, unblinded: bool) -> str:
     people = {code: number for number, code in enumerate(dict.fromkeys(each.person for each in answers), 1)}
-    by_item: dict[str, list[GivenAnswer]] = {}
-    for each in answers:
-        by_item.setdefault(each.item.name, []).append(each)
     tasks = []
-    for number, (name, of_item) in enumerate(by_item.items(), 1):
+    for number, (name, of_item) in enumerate(answers_by(lambda each: each.item.name, answers).items(), 1):
         item = of_item[0].item
         data: dict[str, Any] = {"study": stored.name, "item": name, "text": _text_of(item)}
         if unblinded:

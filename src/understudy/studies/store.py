@@ -24,23 +24,9 @@ from understudy.studies.kind import GivenAnswer
 from understudy.studies.study import Study, study_from_document
 
 __all__ = [
-    "ACTIVE",
-    "APPLICATION_ID",
-    "ENDED",
-    "INVITED",
-    "PERSONAL_TABLES",
-    "ListedItem",
-    "LogEntry",
-    "Participant",
-    "StoredStudy",
-    "StudyStore",
-    "UnknownToken",
-    "hash_token",
-    "new_token",
-    "now",
-    "open_study_store",
-    "time_text",
-]
+    "APPLICATION_ID", "ENDED", "INVITED", "PERSONAL_TABLES", "Participant", "StoredStudy", "StudyStore", "UnknownToken",
+    "hash_token", "new_token", "now", "open_study_store", "time_text",
+]  # fmt: skip
 
 INVITED, ACTIVE, ENDED = "invited", "active", "ended"
 MOST_LINKS = 10_000
@@ -156,16 +142,10 @@ class StudyStore:
             if item.name in names:
                 raise InputError(f"two items are called '{item.name}': give each its own name")
             names.add(item.name)
+            after, document = json.dumps(item.after), json.dumps(item.document(), ensure_ascii=False)
             self.database.rows(
                 "INSERT INTO items (study, name, people, is_check, follows, document) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    number,
-                    item.name,
-                    _people_of(item, study),
-                    int(item.is_check),
-                    json.dumps(item.after),
-                    json.dumps(item.document(), ensure_ascii=False),
-                ),
+                (number, item.name, _people_of(item, study), int(item.is_check), after, document),
             )
         if not names:
             raise InputError("the material gives no item to ask about: see the comments under [material]")
@@ -223,12 +203,7 @@ class StudyStore:
         return tokens
 
     def person(self, token: str) -> Participant:
-        rows = self.database.rows(
-            "SELECT id, study, code, state, seen FROM people WHERE token = ?", (hash_token(token),)
-        )
-        if not rows:
-            raise UnknownToken(UNKNOWN)
-        return Participant(*rows[0])
+        return self.participant(token)[0]
 
     def participant(self, token: str) -> tuple[Participant, StoredStudy]:
         """The person of a token and their study."""

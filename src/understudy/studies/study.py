@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from understudy.errors import InputError
 from understudy.formats import read
@@ -39,6 +40,7 @@ TEXTS = ("kind", "title", "instructions", "example", "consent")
 NUMBERS = {"people_per_item": 1, "items_per_person": 1, "checks": 0, "hours": 1, "seed": 0}
 LARGEST = 1_000_000
 MOST_ASKED = 10
+Entry = TypeVar("Entry")
 KEYS = frozenset({*TEXTS, *NUMBERS, "ask", "comments", "material"})
 
 
@@ -84,14 +86,24 @@ class Study:
             raise self._wrong(key, "a list of texts", value)
         return tuple(values)
 
+    def listed(self, key: str) -> tuple[str, ...]:
+        """A list of texts that may be left out, or empty."""
+        return self.texts(key) if self.material.get(key) else ()
+
+    def sample(self, entries: Sequence[Entry], limit: int | None = None) -> list[Entry]:
+        """At most as many as the material's `limit` says, drawn, in their order; without one all, or `limit`."""
+        size = min(self.number("limit", limit or max(len(entries), 1)), len(entries))
+        chosen = random.Random(self.seed).sample(range(len(entries)), size)  # noqa: S311
+        return [entries[index] for index in sorted(chosen)]
+
     def number(self, key: str, default: int | None = None, least: int = 1) -> int:
         value = self.material.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
             raise self._wrong(key, f"a whole number of at least {least}", value)
         return value
 
-    def flag(self, key: str, default: bool = False) -> bool:
-        value = self.material.get(key, default)
+    def flag(self, key: str) -> bool:
+        value = self.material.get(key, False)
         if not isinstance(value, bool):
             raise self._wrong(key, "true or false", value)
         return value

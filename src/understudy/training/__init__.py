@@ -30,7 +30,7 @@ class Trainer(RegistryEntry["ModelFolder"]):
     settings: Imported
 
     def __call__(self, task: Any, progress: Progress | None = None) -> ModelFolder:
-        """Run a task of the trainer's own kind."""
+        """TrainingRun a task of the trainer's own kind."""
         from understudy.training.loop import no_progress
 
         return super().__call__(task, progress or no_progress)

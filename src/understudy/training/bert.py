@@ -22,7 +22,7 @@ from understudy.training.pretrained import WORDS, Shape
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["PackedSequences", "Parameters", "Watch", "means", "pack", "precision", "states", "unit_vectors"]
+__all__ = ["PackedSequences", "Parameters", "means", "pack", "paired", "precision", "states", "unit_vectors"]
 
 STEP, LONG, LONG_STEP = 16, 64, 64
 
@@ -80,6 +80,12 @@ def pack(sequences: Sequence[Sequence[int]], on: device, seconds: Sequence[int] 
     return PackedSequences(
         moved(ids), moved(positions), moved(types), moved(real), tuple(groups), moved(starts), moved(rows)
     )
+
+
+def paired(contexts: Sequence[Sequence[int]], replies: Sequence[Sequence[int]], on: device) -> PackedSequences:
+    """Each context with its reply, which comes as the encoder reads it and leaves its first token behind."""
+    both = [[*context, *reply[1:]] for context, reply in zip(contexts, replies)]
+    return pack(both, on, [len(reply) - 1 for reply in replies])
 
 
 def precision(on: device) -> AbstractContextManager[object]:

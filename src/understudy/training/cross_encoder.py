@@ -2,7 +2,7 @@
 
     loss = CE over the true reply and negatives of own(c) + exp(s) tower(c)
 
-`pair_scoring` has both scores: own(c) of the cross-encoder, tower(c) of an encoder that was not trained on the
+own(c) is the score of the cross-encoder, tower(c) that of an encoder that was not trained on the
 question's dialogue; s is learnt too. Negatives are drawn at random: of each draw those that the tower ranks highest,
 and some as they come. Training starts from the mean of the towers' weights; the towers start from the base, which is
 post-trained on the dialogues first if asked for (`post_training`).
@@ -14,7 +14,7 @@ import math
 import os
 import random
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,23 +27,21 @@ from understudy.errors import InputError
 from understudy.language.encoding import shipped_model
 from understudy.language.encoding.encoder import read_encoder_card
 from understudy.language.model_folder import ModelFolder, write_card
-from understudy.training.bert import PackedSequences
-from understudy.training.corpus import Mixing, Sequences, TokenizedDialogues
-from understudy.training.dialogues import DialogueSplit
+from understudy.training.bert import PackedSequences, Parameters, means, pack, paired, states, unit_vectors
+from understudy.training.corpus import WEIGHTS, Mixing, Sequences, Shown, TokenizedDialogues, best_likeness
+from understudy.training.dialogues import ALL_PARTS, DialogueSplit, parse_given
 from understudy.training.encoder import EncoderSettings, load_corpus, mean_of, synonyms_of, train_towers
 from understudy.training.evaluation import hits_at_1, ranking_figures
 from understudy.training.export import peaks_of, write_cross_encoder
-from understudy.training.hpd_dialogues import ALL_PARTS, parse_given
 from understudy.training.loop import Loss, Optimization, Progress
-from understudy.training.pair_scoring import HEAD, Towers, folds_of, head_start, paired, scores, unseen
 from understudy.training.post_training import PostTrainingSettings, post_train
-from understudy.training.pretrained import Base, load_base
-from understudy.training.run import Run, TrainingTask, check_positive, check_shares
+from understudy.training.pretrained import Base, Shape, Weights, load_base
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["CrossEncoderSettings", "train"]
+__all__ = ["CrossEncoderSettings", "head_start", "scores", "train"]
 
 SCALE = 25.0  # what a tower's score counts at the start
 SAMPLE = 48  # questions over which activations are looked at before they are quantised
@@ -95,7 +93,7 @@ class CrossEncoderSettings:
 
 def train(task: TrainingTask[Path, CrossEncoderSettings], progress: Progress) -> ModelFolder:
     """Train from `task.base` a cross-encoder that stands beside the encoder `task.origin`, the shipped one if none."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     base, settings, encoder = load_base(task.base_folder), task.settings, task.origin or shipped_model()
     read_encoder_card(encoder)  # raises now, not at the end, where the folder cannot be used
     split, corpus, source = load_corpus(task, base, settings.held_back, settings.given)
@@ -207,3 +205,114 @@ def _sample(corpus: TokenizedDialogues, make: Sequences, seed: int) -> PackedSeq
     replies = [*(example.reply for example in examples), *rng.choices(corpus.pool, k=len(examples))]
     said = [make.text(corpus.tokens[reply], "reply") for reply in replies]
     return paired([make.context(example) for example in shown] * 2, said, torch.device("cpu"))
+
+
+# The two scores of a cross-encoder's training: its own, and that of an encoder tower that has not seen the question.
+#
+#     f(c)   = [u(first); u(reply); u(reply) u(context)]  states: the first; it and the reply's, summed; the context's
+#     own(c) = W2 gelu(W1 f(c) + b1) + b2                 u(x) is x at the length of the root of its width; W2 begins 0
+#
+# An encoder scores the dialogues it was trained on too confidently, so a cross-encoder trained beside it on those would
+# learn too little. The training dialogues are dealt into three folds, a tower is trained on each two of them, and every
+# question is put to the tower that has not seen its dialogue (cross-fitting).
+
+HEAD = "head"
+
+Ids = list[int]
+
+FOLDS = 3
+BATCH = 2_048  # replies encoded at once
+
+
+def scores(parameters: Parameters, stream: PackedSequences, shape: Shape, dropout: float = 0.0) -> Tensor:
+    """The cross-encoder's own score of each pair."""
+    import torch
+    from torch.nn.functional import gelu, linear, normalize
+
+    state = states(parameters, stream, shape, dropout)
+    second = stream.types.float()
+    leading = torch.zeros_like(second)
+    leading[stream.firsts] = 1
+    parts = (
+        state[stream.firsts],
+        means(state, stream, second + leading),
+        means(state, stream, stream.real - second),
+    )
+    first, reply, context = (normalize(part, dim=-1) * shape.width**0.5 for part in parts)
+    features = torch.cat([first, reply, reply * context], dim=1)
+    hidden = gelu(linear(features, parameters[f"{HEAD}.0.weight"], parameters[f"{HEAD}.0.bias"]))
+    return linear(hidden, parameters[f"{HEAD}.2.weight"], parameters[f"{HEAD}.2.bias"])[:, 0]
+
+
+def head_start(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
+    """What the cross-encoder has beyond the tower, as its training begins."""
+    rng, width = np.random.default_rng(seed), shape.width
+    return {
+        f"{HEAD}.0.weight": rng.normal(0, 0.02, (width, 3 * width)).astype(np.float32),
+        f"{HEAD}.0.bias": np.zeros(width, np.float32),
+        f"{HEAD}.2.weight": np.zeros((1, width), np.float32),
+        f"{HEAD}.2.bias": np.zeros(1, np.float32),
+    }
+
+
+def folds_of(corpus: TokenizedDialogues) -> NDArray[np.int64]:
+    """Which part each example's dialogue is in."""
+    dealt: dict[tuple[int, ...], int] = {}
+    return np.array([dealt.setdefault(example.around, len(dealt)) % FOLDS for example in corpus.examples], np.int64)
+
+
+def unseen(folds: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """For each part the examples of the others, on which its tower is trained."""
+    parts = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
+    return [part if len(part) > 1 else np.arange(len(folds)) for part in parts]  # of one dialogue all see all
+
+
+class Towers:
+    """The towers' vectors of all replies, computed once, and of contexts as they come."""
+
+    def __init__(self, towers: Sequence[Weights], corpus: TokenizedDialogues, base: Base, on: device) -> None:
+        import torch
+
+        self._shape, self._make, self._on = base.shape, Sequences(base.form), on
+        self._towers = [{name: torch.from_numpy(tensor).to(on) for name, tensor in tower.items()} for tower in towers]
+        self._folds = folds_of(corpus)
+        replies = [self._make.text(corpus.tokens[text], "reply") for text in corpus.pool]
+        self._replies = [
+            torch.cat([self._vectors(tower, replies[start : start + BATCH]) for start in range(0, len(replies), BATCH)])
+            for tower in self._towers
+        ]
+        self._pool_index = np.zeros(len(corpus.texts), np.int64)
+        self._pool_index[corpus.pool] = np.arange(len(corpus.pool))
+
+    def scores(self, numbers: NDArray[np.int64], shown: Sequence[Shown], replies: NDArray[np.int64]) -> Tensor:
+        """What the right tower gives each question's replies (questions x replies), as contrast's sum has it."""
+        import torch
+
+        scores = torch.zeros(replies.shape, device=self._on)
+        for fold, tower in enumerate(self._towers):
+            rows = np.flatnonzero(self._folds[numbers] == fold)
+            if len(rows):
+                shown_rows = [shown[row] for row in rows.tolist()]
+                wanted = torch.from_numpy(self._pool_index[replies[rows]]).to(self._on)
+                scores[torch.from_numpy(rows).to(self._on)] = self._fit(tower, shown_rows, self._replies[fold][wanted])
+        return scores
+
+    def _fit(self, tower: Any, shown: Sequence[Shown], replies: Tensor) -> Tensor:
+        import torch
+
+        make, size = self._make, len(shown)
+        contexts = [make.context(example) for example in shown]
+        turns = [make.context(Shown([], [], example.turns)) for example in shown]
+        sentences = [make.text(sentence, "own") for example in shown for sentence in example.own]
+        vectors = self._vectors(tower, [*contexts, *turns, *sentences])
+        total = WEIGHTS["query"] * torch.einsum("nw,nkw->nk", vectors[:size], replies)
+        total += WEIGHTS["history"] * torch.einsum("nw,nkw->nk", vectors[size : 2 * size], replies)
+        owner = torch.from_numpy(np.repeat(np.arange(size), [len(example.own) for example in shown])).to(self._on)
+        near = torch.einsum("pw,pkw->pk", vectors[2 * size :], replies[owner])
+        return total + WEIGHTS["persona"] * best_likeness(near, owner, size)
+
+    def _vectors(self, tower: Any, sequences: Sequence[list[int]]) -> Tensor:
+        import torch
+
+        with torch.no_grad():
+            return unit_vectors(tower, pack(sequences, self._on), self._shape)

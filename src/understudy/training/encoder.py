@@ -1,6 +1,6 @@
 """Trainer of the encoder: one transformer (a tower) for contexts and replies, trained contrastively.
 
-`contrastive` has the loss, `corpus` the batches. Defaults are the settings that proved best on held-back dialogues
+`corpus` has the batches and the loss. Defaults are the settings that proved best on held-back dialogues
 (docs/notes/ranking.md has what each was worth).
 """
 
@@ -19,28 +19,25 @@ from understudy.errors import InputError
 from understudy.language.encoding.encoder import load_tokenizer
 from understudy.language.model_folder import ModelFolder, write_card
 from understudy.training.bert import PackedSequences, pack, unit_vectors
-from understudy.training.contrastive import batch_of, contrast
-from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, read_pairs
+from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, batch_of, contrast, read_pairs
 from understudy.training.dialogues import (
+    ALL_PARTS,
     DialogueSplit,
     dialogues_of,
     held_back,
+    held_back_sessions,
+    hpd_dialogues,
+    hpd_training_file,
+    parse_given,
     sha256_of,
     some_contexts,
     training_file,
 )
 from understudy.training.evaluation import encoder_figures
 from understudy.training.export import peaks_of, write_background, write_encoder
-from understudy.training.hpd_dialogues import (
-    ALL_PARTS,
-    held_back_sessions,
-    hpd_dialogues,
-    hpd_training_file,
-    parse_given,
-)
 from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pretrained import Base, Weights, load_base
-from understudy.training.run import Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -74,7 +71,7 @@ class EncoderSettings:
 
 def train(task: TrainingTask[Path, EncoderSettings], progress: Progress) -> ModelFolder:
     """Train a tower from `task.base`, and write a folder that the agent `encoder` opens."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     base, settings = load_base(task.base_folder), task.settings
     split, corpus, source = load_corpus(task, base, settings.held_back)
     plan = {
@@ -107,7 +104,7 @@ def train_towers(
     parts: Sequence[NDArray[np.int64]],
     base: Base,
     settings: EncoderSettings,
-    run: Run,
+    run: TrainingRun,
 ) -> list[Weights]:
     """A tower for each part of the examples, all from the same base."""
     towers, size, steps_made = list[Weights](), settings.optimization.steps, 0

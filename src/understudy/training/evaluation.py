@@ -18,7 +18,7 @@ from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training.dialogues import CONDITIONS, DialogueSplit, ReplyQuestion, questions_of
 
-__all__ = ["encoder_figures", "expected_hits", "hits_at_1", "ranking_figures"]
+__all__ = ["encoder_figures", "hits_at_1", "ranking_figures"]
 
 CANDIDATES = 20
 MOST = 2_000  # questions; with more the figure would hardly move

@@ -26,7 +26,6 @@ __all__ = [
     "Loss",
     "Optimization",
     "Progress",
-    "StopEarly",
     "Workers",
     "fit",
     "launched_workers",

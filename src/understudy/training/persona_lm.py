@@ -29,20 +29,12 @@ from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.training.loop import Loss, Optimization, Progress, no_progress
 from understudy.training.pretrained import own_weights, put_weights, write_network
-from understudy.training.run import EarlyStopping, Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "LineSettings",
-    "SpokenLines",
-    "causal_loss",
-    "masked_loss",
-    "train_causal",
-    "train_masked",
-    "weights_digest",
-]
+__all__ = ["LineSettings", "SpokenLines", "train_causal", "train_masked", "weights_digest"]
 
 FEWEST = 20  # lines
 MASKED_SHARE = 7  # one of so many tokens is masked
@@ -100,7 +92,7 @@ def train_masked(task: Task, progress: Progress = no_progress) -> ModelFolder:
 
 
 def _train(kind: str, task: Task, progress: Progress) -> ModelFolder:
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     lines, base = task.data, str(task.base)
     training, held_out = _split(task)
     model = open_transformer(base, run.device.type)

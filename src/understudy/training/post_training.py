@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.training.bert import PackedSequences, Parameters, precision, states
+from understudy.training.bert import PackedSequences, Parameters, paired, precision, states
 from understudy.training.corpus import EncodedExample, Sequences, Shown, TokenizedDialogues
 from understudy.training.loop import Loss, Optimization
-from understudy.training.pair_scoring import paired
 from understudy.training.pretrained import WORDS, Base, Shape
-from understudy.training.run import Run, check_positive, check_shares
+from understudy.training.run import TrainingRun, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -65,7 +64,7 @@ def post_train(
     base: Base,
     corpus: TokenizedDialogues,
     settings: PostTrainingSettings,
-    run: Run,
+    run: TrainingRun,
 ) -> Base:
     """The base with weights that have learnt the dialogues; what only post-training needs is left behind."""
     if not settings.epochs:

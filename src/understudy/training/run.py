@@ -1,6 +1,6 @@
 """A training from its task to the model folder it ends with: what all trainers share around their formula.
 
-    run = Run(task, progress)                 the output can be written, the device is there; the clock starts
+    run = TrainingRun(task, progress)         the output can be written, the device is there; the clock starts
     run.begin(plan)                           what decides the result, and how far a stopped training has come
     learnt = run.fit(start, loss, size, optimization)
     with run.output() as folder:              the folder appears whole; only then is the checkpoint cleared
@@ -57,8 +57,7 @@ __all__ = [
     "CHECKPOINT_EVERY",
     "Checkpoint",
     "EarlyStopping",
-    "Plan",
-    "Run",
+    "TrainingRun",
     "TrainingTask",
     "check_output",
     "check_positive",
@@ -214,7 +213,7 @@ class EarlyStopping:
         return bool(self.losses) and len(self.losses) - 1 - self.best_epoch >= self._patience
 
 
-class Run:
+class TrainingRun:
     """One run of a task (in one process of several, where there are several); the module's docstring has its course."""
 
     def __init__(

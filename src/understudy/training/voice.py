@@ -39,12 +39,12 @@ from understudy.metrics.voice.model import FEW_MARKS, PARTS, SpeakerComparison, 
 from understudy.metrics.voice.traits import Traits, traits_of
 from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Optimization, Progress
-from understudy.training.run import Checkpoint, Run, TrainingTask
+from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["VoiceSettings", "train", "train_vectors"]
+__all__ = ["VoiceSettings", "train"]
 
 THIRDS = 3
 SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to be used
@@ -63,7 +63,7 @@ LEAST, MOST = 10, 80  # lines that a speaker's vector is made of
 
 
 def train(task: TrainingTask[Path, VoiceSettings], progress: Progress) -> ModelFolder:
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     folder = task.data / "NaroU" if (task.data / "NaroU").is_dir() else task.data
     texts, files = _novels(folder)
     plan = {
@@ -192,7 +192,11 @@ class VoiceSettings:
 
 
 def train_vectors(
-    novels: Sequence[NovelMarks], telling: NDArray[np.float64], run: Run, checkpoint: Checkpoint, progress: Progress
+    novels: Sequence[NovelMarks],
+    telling: NDArray[np.float64],
+    run: TrainingRun,
+    checkpoint: Checkpoint,
+    progress: Progress,
 ) -> NDArray[np.float64]:
     """A vector for each mark. `telling` says how rare each is; rarer ones begin larger."""
     settings, seed, on = run.task.settings, run.task.seed, run.device
@@ -360,18 +364,18 @@ def together(questions: Sequence[VoiceQuestions]) -> tuple[Reals, Reals, Reals]:
 def voice_figures(questions: Sequence[VoiceQuestions]) -> dict[str, Any]:
     """AUC and calibration of later lines against others', each fold scored with weights fitted on the other folds."""
     areas, values, labels, counts = [], [], [], []
-    for fold in sorted({asked.fold for asked in questions}):
-        others = [asked for asked in questions if asked.fold != fold]
+    for fold in sorted({character.fold for character in questions}):
+        others = [character for character in questions if character.fold != fold]
         if not others:
             return {}
         weights = fit_binary(*together(others))
-        for asked in (asked for asked in questions if asked.fold == fold):
-            value = sigmoid(asked.parts @ weights[:-1] + weights[-1])
-            if 0 < asked.own.sum() < len(asked.own):
-                areas.append(auc(value, asked.own > 0))
+        for character in (character for character in questions if character.fold == fold):
+            value = sigmoid(character.parts @ weights[:-1] + weights[-1])
+            if 0 < character.own.sum() < len(character.own):
+                areas.append(auc(value, character.own > 0))
             values.append(value)
-            labels.append(asked.own)
-            counts.append(asked.weights)
+            labels.append(character.own)
+            counts.append(character.weights)
     error = calibration_error(np.concatenate(values), np.concatenate(labels), np.concatenate(counts))
     return {
         "what": "later lines of a character among lines of others of the same and of other novels; a third of the "

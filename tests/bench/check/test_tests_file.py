@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.check.running import EXAMPLE
+from understudy.bench.check import example
 from understudy.bench.check.tests_file import TestsFile, read_tests
 from understudy.errors import InputError
 from understudy.formats import embedded, read
@@ -20,7 +20,7 @@ def parsed(tmp_path: Path, text: str) -> TestsFile:
 
 
 def test_the_example_can_be_read_and_is_what_it_says(tmp_path: Path) -> None:
-    file = parsed(tmp_path, EXAMPLE)
+    file = parsed(tmp_path, example())
     first, second = file.tests
     assert first.never == second.never == ("assistant", "speaks_for_other", "loops")
     assert first.max_words == 80 and first.repeats == 1
@@ -33,7 +33,7 @@ def test_the_example_s_other_half_can_be_read_too(tmp_path: Path) -> None:
     (tmp_path / "probes.toml").write_text(
         '[[probe]]\nwho = "Danilo Reuss"\nat = "1.2"\nfacing = "Zita"\nask = ["Hm?", "Who?"]\nmust_not = ["Reuss"]\n'
     )
-    lines = [line.removeprefix("# ") for line in EXAMPLE.splitlines() if line.startswith(("# ", "#  "))]
+    lines = [line.removeprefix("# ") for line in example().splitlines() if line.startswith(("# ", "#  "))]
     top = [line for line in lines if line.startswith(("story =", "probes =", "model ="))]
     start = lines.index('name = "sounds like herself"') - 1
     tests = [line for line in lines[start:] if line.startswith("[[") or (" = " in line and line not in top)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import realdata
 from understudy.bench.people import BenchInputs, bench_people
-from understudy.bench.people.task import Row
+from understudy.bench.run import Row
 
 
 def rows_of(data: Path, task: str) -> dict[tuple[str, str | None, str], Row]:

@@ -6,14 +6,14 @@ import pytest
 
 from understudy.bench import people
 from understudy.bench.people import BenchInputs, Task, bench_people
-from understudy.bench.people.task import Row, row
+from understudy.bench.run import Row, figure_row
 from understudy.errors import InputError
 from understudy.metrics.statistics import Interval
 
 
 def _lines(inputs: BenchInputs) -> list[Row]:
     lines = (inputs.judged / "lines.txt").read_text(encoding="utf-8").split()
-    return [row("lines", "share", Interval(0.5, 0.4, 0.6), len(lines), model="rule")]
+    return [figure_row({"task": "lines", "model": "rule"}, "share", (Interval(0.5, 0.4, 0.6), len(lines)))]
 
 
 @pytest.fixture

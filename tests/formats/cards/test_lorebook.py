@@ -81,13 +81,11 @@ def test_only_the_last_turns_are_scanned() -> None:
     lore = [entry("key", "key"), entry("far", "key", scan_depth=9), entry("near", "key", scan_depth=1)]
     assert names(lore, "the key", "hm") == ["key", "far"]
     assert names(lore, "the key", "hm", "well") == ["far"]
-    assert names(lore, "the key", "hm", "well", scan_depth=3) == ["key", "far"]
 
 
 def test_what_is_found_brings_up_more_unless_it_may_not() -> None:
     cow, dog = entry("cow", "Bessie", content="Bessie is Rufus's friend."), entry("dog", "Rufus")
     assert names([cow, dog], "Bessie?") == ["cow", "dog"]
-    assert names([cow, dog], "Bessie?", is_recursive=False) == ["cow"]
     assert names([cow, replace(dog, excludes_recursion=True)], "Bessie?") == ["cow"]
     assert names([replace(cow, prevents_recursion=True), dog], "Bessie?") == ["cow"]
     assert names([cow, replace(dog, recursion_level=1)], "Bessie?") == ["cow", "dog"]

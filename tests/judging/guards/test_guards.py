@@ -10,11 +10,10 @@ from people import ListPast, exchanges
 from understudy.formats import read
 from understudy.judging.guards import StoryViews, Verdict, all_guards, objection
 from understudy.judging.guards.address import address
-from understudy.judging.guards.contradiction import against_age, against_ties, wrong_gender
+from understudy.judging.guards.contradiction import against_age, against_ties, outdated, wrong_gender
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.knowledge import invented, not_yet_known
-from understudy.judging.guards.outdated import outdated
-from understudy.judging.guards.quotations import repeated_line
+from understudy.judging.guards.phrases import repeated_line
 from understudy.judging.guards.secrets import by_presence, kept_secret, retold
 from understudy.story.dialogue import Draft, Situation, Turn, situation_at
 from understudy.story.persona import Other, Persona

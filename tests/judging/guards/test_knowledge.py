@@ -9,8 +9,7 @@ import pytest
 from understudy.formats import read
 from understudy.judging.guards import StoryViews
 from understudy.judging.guards.knowledge import known_later
-from understudy.judging.guards.phrases import is_ordinary, is_title
-from understudy.judging.guards.quotations import repeated_line
+from understudy.judging.guards.phrases import is_ordinary, is_title, repeated_line
 from understudy.story.dialogue import Draft, Situation, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story

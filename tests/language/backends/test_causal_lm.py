@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialogues import dialogue_base, gpt2_base, trades
-from languagemodels import tiny_gguf, tiny_model
+from languagemodels import tiny_gguf, tiny_language_model
 from understudy.errors import InputError
 from understudy.language.backends.catalog import LocalModel
 from understudy.language.backends.causal_lm import (
@@ -104,7 +104,7 @@ pytest.importorskip("transformers", reason="a transformer needs the extra 'train
 
 
 def test_a_file_and_a_folder_are_known_by_their_weights(tmp_path: Path) -> None:
-    gguf, folder = tiny_gguf(tmp_path / "letters.gguf"), tiny_model(tmp_path / "folder", "causal", ["key"])
+    gguf, folder = tiny_gguf(tmp_path / "letters.gguf"), tiny_language_model(tmp_path / "folder", "causal", ["key"])
     assert base_card(gguf)["sha256"] == hashlib.sha256(gguf.read_bytes()).hexdigest()
     weights = (folder / "model.safetensors").read_bytes()
     assert base_card(folder) == {"source": str(folder), "sha256": hashlib.sha256(weights).hexdigest()}
@@ -134,7 +134,7 @@ def test_a_model_of_the_hub_is_found_in_its_cache(tmp_path: Path, monkeypatch: p
     cache = tmp_path / "hub"
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(cache))
-    model = tiny_model(tmp_path / "folder", "causal", ["key"])
+    model = tiny_language_model(tmp_path / "folder", "causal", ["key"])
     snapshot = cache / "models--somebody--talker" / "snapshots" / ("0" * 40)
     shutil.copytree(model, snapshot)
     refs = cache / "models--somebody--talker" / "refs"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languagemodels import tiny_gguf, tiny_model, words_of
+from languagemodels import tiny_gguf, tiny_language_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, length_batches, open_transformer
 from understudy.story.dialogue import LanguageModel, Situation
@@ -24,7 +24,7 @@ SOMEWHERE = Situation(Persona("Ines"))
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("models")
-    return {kind: tiny_model(folder / kind, kind, words_of(LINES)) for kind in (CAUSAL, MASKED)}
+    return {kind: tiny_language_model(folder / kind, kind, words_of(LINES)) for kind in (CAUSAL, MASKED)}
 
 
 @pytest.fixture(scope="module")

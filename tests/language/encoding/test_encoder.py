@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from understudy.errors import InputError
 from understudy.language.encoding import Context, SentenceEncoder, shipped_model
-from understudy.language.encoding.encoder import CARD, TOKENIZER, WEIGHTS, parse_sequence_format, read_encoder_card
+from understudy.language.encoding.encoder import CARD, TOKENIZER, WEIGHTS, read_encoder_card
+from understudy.language.encoding.sequences import parse_sequence_format
 
 TEXTS = [
     "Where is the key?",

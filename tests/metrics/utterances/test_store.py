@@ -231,8 +231,8 @@ def test_one_who_changes_a_file_and_does_not_finish_holds_up_no_reader(tmp_path:
     store.add([Utterance("Ahoy.", "Ines")], "approved", "filter")
     with ThreadPoolExecutor(1) as thread, other.database.transaction():
         waiting = thread.submit(store.decide, 1, "rejected", "Mara")
-        while store.database._write_lock.acquire(blocking=False):  # type: ignore[attr-defined]
-            store.database._write_lock.release()  # type: ignore[attr-defined]
+        while store.database._write_lock.acquire(blocking=False):  # type: ignore[union-attr]
+            store.database._write_lock.release()  # type: ignore[union-attr]
         assert [line.text for line in store.sayable("Ines", Moment.end())] == ["Ahoy."]
         assert not waiting.done()
     assert waiting.result(120).decision == "rejected"

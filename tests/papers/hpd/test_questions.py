@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.agents import agent_named
-from understudy.agents.bank import stock_lines
+from understudy.agents.plain_replies import stock_lines
 from understudy.agents.reply_lines import ReplyLine, StoryQuestion, characters_asked, question_at, reply_lines, sampled
 from understudy.errors import InputError
 from understudy.formats import examples, read

@@ -55,6 +55,11 @@ def test_counts_by_hand() -> None:
         assert np.isnan(measures[name, "bot"][1]), name
 
 
+def test_who_is_asked_the_same_again_complains() -> None:
+    asked = record((1, "do you sail ?"), (0, "you already asked that ."), (0, "i do ."))
+    assert chat_measures([asked])["complaints", "human"].tolist() == [0.5]
+
+
 def test_profiles_are_those_of_the_side() -> None:
     measures = chat_measures(CHATS)
     assert measures["copying", "bot"][2] == measures["copying", "human"][2] == 1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chats import chat, volunteers
-from languagemodels import tiny_model as tiny_language_model
+from languagemodels import tiny_language_model
 from models import tiny_model
 from realdata import folder
 from understudy.bench.items import compare_runs

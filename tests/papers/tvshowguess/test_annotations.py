@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guesses import annotation
-from guesses import scene as guessed_scene
+from guesses import annotation, guessed_scene
 from talkers import scene
 from understudy.formats.annotations import Instance
 from understudy.guessing.encoded import Vectors

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from languagemodels import tiny_model, words_of
+from languagemodels import tiny_language_model, words_of
 from understudy.errors import InputError
 from understudy.language.backends.transformer import open_transformer
 from understudy.papers.utterance_metrics.bench import bench_voice
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["masked", "causal"])
 def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = words_of((*INES, *MARA, "tie take her"))
-    return tiny_model(tmp_path_factory.mktemp("base") / request.param, request.param, words)
+    return tiny_language_model(tmp_path_factory.mktemp("base") / request.param, request.param, words)
 
 
 def test_a_tuned_model_finds_the_characters_manner_likely(data: Path, base: Path, tmp_path: Path) -> None:

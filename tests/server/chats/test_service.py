@@ -16,7 +16,7 @@ from understudy.agents.scripted import Scripted
 from understudy.database import Database
 from understudy.errors import AgentError
 from understudy.server.app import make_app
-from understudy.server.chats.service import MAX_PENDING, KeyedLock
+from understudy.server.chats.service import MAX_PENDING
 from understudy.server.context import AppContext
 from understudy.server.middleware import GuardMiddleware
 from understudy.story.dialogue import Reply, Situation, Turn
@@ -467,12 +467,12 @@ def test_a_chat_takes_only_so_many_messages_that_wait(make_context: MakeContext)
     assert set(statuses) == {200, 429} and statuses.count(200) == MAX_PENDING
 
 
-def test_a_keyed_lock_is_first_in_first_out_per_key_and_is_dropped_when_unused() -> None:
+def test_requests_to_a_chat_run_in_the_order_they_came_and_its_lock_is_dropped(context: AppContext) -> None:
     async def run() -> list[str]:
-        locks, order, free = KeyedLock(), list[str](), asyncio.Event()
+        order, free = list[str](), asyncio.Event()
 
-        async def enter(key: str, name: str) -> None:
-            async with locks.acquire(key):
+        async def enter(chat_id: str, name: str) -> None:
+            async with context.chats._exclusive(chat_id):
                 order.append(name)
                 if name == "first":
                     await free.wait()
@@ -481,7 +481,7 @@ def test_a_keyed_lock_is_first_in_first_out_per_key_and_is_dropped_when_unused()
         await enter("another chat", "elsewhere")
         free.set()
         await asyncio.gather(*requests)
-        assert not locks._locks
+        assert not context.chats._locks
         return order
 
     assert asyncio.run(run()) in (["first", "elsewhere", "second", "third"], ["elsewhere", "first", "second", "third"])

@@ -11,7 +11,7 @@ import pytest
 from server.conftest import MakeContext, visiting
 from server.openai.test_completions import send
 from understudy.agents import agent_named
-from understudy.agents.prompting import STYLES, build_prompt
+from understudy.agents.prompt import STYLES, build_prompt
 from understudy.judging.loading import load_guarded
 from understudy.server.app import make_app
 from understudy.server.context import AppContext

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from understudy.formats import read
-from understudy.server.pages.timeline import MAX_CELLS, requested_moment, slider_at
+from understudy.server.pages import MAX_CELLS, requested_moment, slider_at
 from understudy.story.storyfile import Story
 
 

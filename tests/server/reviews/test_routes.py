@@ -148,11 +148,11 @@ def test_another_sites_page_decides_nothing(ask: Ask, lines: UtteranceStore) -> 
 
 
 def test_a_database_that_cannot_be_written_changes_nothing_and_says_so(ask: Ask, lines: UtteranceStore) -> None:
-    lines.database._connection.execute("PRAGMA query_only = ON")  # type: ignore[attr-defined]
+    lines.database._connection.execute("PRAGMA query_only = ON")  # type: ignore[union-attr]
     refused = decide(ask, 1, "rejected")
     assert refused.status_code == 507 and "nothing was lost" in refused.json()["error"]["message"]
     assert ask("GET", "/api/utterances").status_code == 200
-    lines.database._connection.execute("PRAGMA query_only = OFF")  # type: ignore[attr-defined]
+    lines.database._connection.execute("PRAGMA query_only = OFF")  # type: ignore[union-attr]
     assert lines.get(1).decision == "approved" and decide(ask, 1, "rejected").status_code == 200
 
 

@@ -11,8 +11,8 @@ from studyserver import RATED, study_of
 from understudy.server.studies import context
 from understudy.server.studies.context import AgreementCache
 from understudy.studies import participation
-from understudy.studies.agreement import rows_of
 from understudy.studies.kind import GivenAnswer
+from understudy.studies.status import rows_of
 from understudy.studies.store import StudyStore
 from understudy.studies.study import Study
 

@@ -11,10 +11,9 @@ import realdata
 from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.formats.chat_records import read_persona_records
-from understudy.studies.item import StudyItem
+from understudy.studies.item import StudyItem, answer_problems
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.revise import shared_forms
-from understudy.studies.validation import answer_problems
 
 KIND = KINDS["revise"]
 
@@ -61,13 +60,13 @@ def test_what_is_shared_is_named_with_its_sentence(tmp_path: Path) -> None:
 
 def test_a_sentence_is_compared_with_its_own_original_while_others_are_blank(tmp_path: Path) -> None:
     item = _item(tmp_path, "I ski.", "I have two cats.")
-    assert answer_problems(item, {"sentences": ["", "Skiing is what I do."]}, KIND, is_final=False) == []
-    (problem,) = answer_problems(item, {"sentences": ["", "Cats live with me."]}, KIND, is_final=False)
+    begun = {"sentences": ["", "Skiing is what I do."]}
+    assert answer_problems(item, begun, is_final=False) == KIND.problems(item, begun) == []
+    (problem,) = KIND.problems(item, {"sentences": ["", "Cats live with me."]})
     assert (problem.index, problem.message.split(":")[0]) == (1, "'cats' stands in the original")
     moved = {"sentences": ["Snow suits me.", "", "Small animals live here."]}
-    assert [each.message for each in answer_problems(item, moved, KIND)] == [
-        "3 sentences, and 2 are allowed: remove some"
-    ]
+    (problem,) = answer_problems(item, moved)
+    assert problem.message == "3 sentences, and 2 are allowed: remove some" and KIND.problems(item, moved) == []
 
 
 def test_there_is_a_sentence_for_each_of_the_original(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from models import tiny_base
-from understudy.agents.bob.network import BertOverBert, padded
+from understudy.agents.bob_network import BertOverBert, padded
 from understudy.training.bob.examples import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
 from understudy.training.bob.trainer import initial_weights
 from understudy.training.pretrained import load_base

@@ -13,7 +13,7 @@ import pytest
 
 from models import tiny_base, tiny_data
 from people import hearing
-from understudy.agents.bob.agent import BobAgent
+from understudy.agents.bob import BobAgent
 from understudy.errors import InputError
 from understudy.language.model_folder import read_card, write_tensors
 from understudy.story.dialogue import Situation

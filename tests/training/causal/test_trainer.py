@@ -162,9 +162,9 @@ def test_two_processes_learn_what_one_does(folder: Path, tmp_path: Path) -> None
 
 
 def test_what_cannot_be_trained_is_said(folder: Path, tmp_path: Path) -> None:
-    from languagemodels import tiny_model
+    from languagemodels import tiny_language_model
 
-    masked = tiny_model(tmp_path / "masked", "masked", ["key"])
+    masked = tiny_language_model(tmp_path / "masked", "masked", ["key"])
     with pytest.raises(InputError, match="choose a causal one"):
         train_dialogues(replace(task(folder, tmp_path / "model"), base=str(masked)))
     for wrong in ({"none": 0.8, "both": 0.4}, {"lora": -1}, {"epochs": 0}, {"held_back": 2}):

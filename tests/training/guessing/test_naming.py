@@ -20,7 +20,7 @@ from understudy.training.guessing.naming import (
     open_naming,
     train_naming,
 )
-from understudy.training.guessing.prompt_format import SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.guessing.scene_tokens import SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.run import TrainingTask
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")

@@ -24,7 +24,7 @@ from understudy.training.guessing.network import (
     reading_of,
     scores_of,
 )
-from understudy.training.guessing.reader_input import InputFormat, ReaderInput, reader_input
+from understudy.training.guessing.scene_tokens import InputFormat, ReaderInput, reader_input
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")

@@ -9,7 +9,7 @@ import pytest
 from speakers import scene, tiny_reader
 from understudy.errors import InputError
 from understudy.training.guessing.network import Trunk, open_trunk
-from understudy.training.guessing.reader_input import NOBODY, InputFormat, ReaderInput, reader_input
+from understudy.training.guessing.scene_tokens import NOBODY, InputFormat, ReaderInput, reader_input
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")
 pytest.importorskip("transformers", reason="training needs the extra 'train'")

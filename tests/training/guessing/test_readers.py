@@ -17,8 +17,8 @@ from understudy.language.model_folder import CARD
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.guessing.reader_input import KINDS, InputFormat
 from understudy.training.guessing.readers import WEIGHTS, ReaderSettings, open_reader, train_reader
+from understudy.training.guessing.scene_tokens import KINDS, InputFormat
 from understudy.training.run import TrainingTask, checkpoint_folder
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")

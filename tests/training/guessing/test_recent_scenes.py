@@ -6,7 +6,7 @@ import pytest
 
 from speakers import CAST, scene, tiny_reader
 from understudy.language.backends.transformer import open_transformer
-from understudy.training.guessing.prompt_format import RecentScenes, SceneTokenizer, scenes_with_history
+from understudy.training.guessing.scene_tokens import RecentScenes, SceneTokenizer, scenes_with_history
 
 pytest.importorskip("transformers", reason="training needs the extra 'train'")
 

@@ -32,7 +32,7 @@ from understudy.metrics.registry import METRICS
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.names import character_at, shown_names
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.toml_tables import load_toml, quoted
+from understudy.story.storyfile.toml_tables import load_toml, quoted, table_lines
 from understudy.text import did_you_mean
 
 __all__ = ["CheckTest", "TestsFile", "read_tests"]
@@ -228,9 +228,7 @@ def _filled(template: str, who: str | None, at: str | None, facing: str | None) 
 
 def _starts(text: str, head: str, count: int) -> list[int]:
     """The lines at which the tables of a name start."""
-    lines = [
-        number for number, line in enumerate(text.split("\n"), 1) if line.partition("#")[0].strip() == f"[[{head}]]"
-    ]
+    lines = table_lines(text).get(head, [])
     return lines if len(lines) == count else [1] * count
 
 
@@ -249,6 +247,7 @@ def _find(text: str, start: int, key: str) -> int:
 
 MOST_REPEATS, MOST_TURNS = 1000, 200
 JUDGED_BY = ("share", "low")
+NUMBERS = {int: "whole number", float: "number"}
 
 
 def _text(value: Any, _path: Path) -> str:
@@ -311,31 +310,23 @@ def _choice(*choices: str) -> Callable[[Any, Path], str]:
     return read
 
 
-def _whole(least: int, most: int) -> Callable[[Any, Path], int]:
-    def read(value: Any, _path: Path) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise InputError(f"is {quoted(value)}, not a whole number from {least} to {most:,}")
-        return value
-
-    return read
-
-
-def _number(least: float, most: float) -> Callable[[Any, Path], float]:
-    def read(value: Any, _path: Path) -> float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-            raise InputError(f"is {quoted(value)}, not a number from {least:g} to {most:g}")
-        return float(value)
+def _number(least: float, most: float, kind: type[int] | type[float] = float) -> Callable[[Any, Path], int | float]:
+    def read(value: Any, _path: Path) -> int | float:
+        is_kind = isinstance(value, int | kind) and not isinstance(value, bool)
+        if not is_kind or not least <= value <= most:
+            raise InputError(f"is {quoted(value)}, not a {NUMBERS[kind]} from {least:,g} to {most:,g}")
+        return kind(value)
 
     return read
 
 
 INHERITED: dict[str, Callable[[Any, Path], Any]] = {
     "kind": _text, "model": _text, "system": _text, "must_not": _texts, "never": _faults,
-    "language": _choice(*LANGUAGES), "max_words": _whole(1, 100_000),
+    "language": _choice(*LANGUAGES), "max_words": _number(1, 100_000, int),
     "voice_like": _lines, "voice_unlike": _lines, "voice_at_least": _number(0, 1),
     "who": _text, "at": _text, "facing": _text, "rules": _rules,
-    "repeats": _whole(1, MOST_REPEATS), "pass_at": _number(0, 1), "judged_by": _choice(*JUDGED_BY),
-    "temperature": _number(0, 2), "max_tokens": _whole(1, 1_000_000),
+    "repeats": _number(1, MOST_REPEATS, int), "pass_at": _number(0, 1), "judged_by": _choice(*JUDGED_BY),
+    "temperature": _number(0, 2), "max_tokens": _number(1, 1_000_000, int),
 }  # fmt: skip
 """Keys that may also stand before the first test, and how each is read."""
 

@@ -1,6 +1,5 @@
 """What is found of a story's people, measured against what people annotated: `understudy bench people`.
 
-task           what a task is given and returns, and the form of a figure
 addressee      whom is a line said to? Novels whose quotations have their addressees
 feelings       familiarity and affection, against the levels that authors gave
 profiles       sentences about oneself, against the profiles that people were given; over several sessions too, and
@@ -8,22 +7,50 @@ profiles       sentences about oneself, against the profiles that people were gi
 ties           family, love and friendship in five shows, against a list of them
 
 A task is a function of `BenchInputs` that returns rows, with the files it is judged on; `TASKS` has them by name. One
-whose files are not there gives a row without a value that says so.
+whose files are not there gives a row without a value that says so. A row is {task, metric, value, low, high, n, paper},
+with further keys that say what was judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from understudy.bench.people import addressee, feelings, profiles, ties
-from understudy.bench.people.task import BenchInputs, Row, Task, missing
-from understudy.bench.run import manifest_of, sha256
+from understudy.bench.run import Row, figure_row, manifest_of, sha256
 from understudy.errors import InputError
+from understudy.progress import Progress, ignore_progress
 from understudy.text import did_you_mean
 
-__all__ = ["TASKS", "BenchInputs", "Row", "Task", "bench_people"]
+__all__ = ["TASKS", "BenchInputs", "Task", "bench_people"]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchInputs:
+    """What a task is given."""
+
+    data: Path
+    judge: Path | None = None
+    """Data of one's own in the same layout: judged in the place of the one in `data`, never learned from."""
+    limit: int | None = None
+    """How many items of a task to judge at most: a sample drawn with the seed."""
+    seed: int = 0
+    progress: Progress = ignore_progress
+
+    @property
+    def judged(self) -> Path:
+        return self.data if self.judge is None else self.judge
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task, and the files under the data folder that it reads, as glob patterns."""
+
+    run: Callable[[BenchInputs], list[Row]]
+    files: tuple[str, ...] = ()
+
 
 TASKS: dict[str, Task] = {
     "addressee": Task(addressee.addressee, addressee.FILES),
@@ -52,7 +79,7 @@ def bench_people(inputs: BenchInputs, tasks: Sequence[str] = ()) -> dict[str, An
         task = TASKS[name]
         found = [path for pattern in task.files for path in sorted(inputs.judged.glob(pattern))]
         if task.files and not found:
-            rows.append(missing(name, "all", f"there is no {task.files[0]} in {inputs.judged}"))
+            rows.append(figure_row({"task": name}, "all", f"there is no {task.files[0]} in {inputs.judged}"))
             continue
         files += found
         rows += task.run(inputs)

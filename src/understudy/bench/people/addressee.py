@@ -21,19 +21,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.bench.people.task import BenchInputs, Row, missing, row
-from understudy.bench.run import sampled
+from understudy.bench.run import Row, figure_row, sampled
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import calibration_error, interval
 from understudy.training.addressee import STRENGTH, AddressedLine, held_out, novel_lines
 from understudy.training.pdnc import novels_in
 
+if TYPE_CHECKING:
+    from understudy.bench.people import BenchInputs
+
 __all__ = ["FILES", "addressee"]
 
-TASK = "addressee"
 FOLDER = "pdnc"
 FILES = (f"{FOLDER}/*/quotation_info.csv", f"{FOLDER}/*/character_info.csv")
 WINDOW = 5  # lines before and after
@@ -62,7 +64,11 @@ def addressee(inputs: BenchInputs) -> list[Row]:
     crowded = [judged for judged in _judged(inputs) if _speakers_near(judged.line) >= SPEAKERS]
     answerable = [judged for judged in crowded if judged.line.is_gold.any()]
     if not answerable:
-        return [missing(TASK, "accuracy", "no line has three speakers around it and an addressee present")]
+        return [
+            figure_row(
+                {"task": "addressee"}, "accuracy", "no line has three speakers around it and an addressee present"
+            )
+        ]
     answerable = sampled(answerable, inputs.limit, inputs.seed)
     single = [judged for judged in answerable if len(judged.line.gold) == 1]
     rows = [
@@ -76,7 +82,8 @@ def addressee(inputs: BenchInputs) -> list[Row]:
     if single:
         pairs = np.concatenate([judged.probabilities for judged in single])
         truth = np.concatenate([judged.line.is_gold for judged in single])
-        rows.append(row(TASK, "calibration_error", calibration_error(pairs, truth), len(pairs), model="model"))
+        error = calibration_error(pairs, truth), len(pairs)
+        rows.append(figure_row({"task": "addressee", "model": "model"}, "calibration_error", error))
     covered = [float(judged.line.is_gold.any()) for judged in crowded]
     rows += _figures("coverage", covered, crowded, inputs.seed, "model", None)
     return sorted(rows, key=lambda each: list(MARKS).index(each["model"]))
@@ -138,14 +145,16 @@ def _spread_rows(lines: Sequence[JudgedLine]) -> Iterable[Row]:
     by_accuracy = sorted(marks, key=lambda novel: float(np.mean(marks[novel])))
     for label, novel in (("lowest", by_accuracy[0]), ("highest", by_accuracy[-1])):
         accuracy = float(np.mean(marks[novel]))
-        yield row(TASK, "accuracy", accuracy, len(marks[novel]), model="model", condition=f"{label}, {novel}")
+        keys = {"task": "addressee", "model": "model", "condition": f"{label}, {novel}"}
+        yield figure_row(keys, "accuracy", (accuracy, len(marks[novel])))
 
 
 def _figures(
     metric: str, marks: Sequence[float], lines: Sequence[JudgedLine], seed: int, model: str, condition: str | None
 ) -> list[Row]:
+    keys = {"task": "addressee", "model": model, "condition": condition}
     if not marks:
-        return [missing(TASK, metric, "there are no such lines", model=model, condition=condition)]
+        return [figure_row(keys, metric, "there are no such lines")]
     novels = [judged.line.novel for judged in lines]
     figure = interval(marks, novels if len(set(novels)) > 1 else None, seed)
-    return [row(TASK, metric, figure, len(marks), model=model, condition=condition)]
+    return [figure_row(keys, metric, (figure, len(marks)))]

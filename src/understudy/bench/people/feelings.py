@@ -23,15 +23,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.bench.people.task import BenchInputs, Row, missing, row
+from understudy.bench.run import Figure, Row, figure_row
 from understudy.formats import EMBEDDED, read
-from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman
+from understudy.metrics.statistics import RESAMPLES, Interval, interval, spearman, spearman_interval
 from understudy.people.feelings import AFFECTION, ENOUGH_LINES, FAMILIARITY, Acquaintance, affection, familiarity
 from understudy.story.storyfile import Story
-from understudy.story.types import Moment, Relation, holding_at
+from understudy.story.types import Moment, Relation, Scene, holding_at
+
+if TYPE_CHECKING:
+    from understudy.bench.people import BenchInputs
 
 __all__ = ["HPD_FILES", "affection_embedded", "affection_hpd", "familiarity_embedded"]
 
@@ -66,42 +70,43 @@ class JudgedTie:
 
 
 def familiarity_embedded(inputs: BenchInputs) -> list[Row]:
-    task = "familiarity"
     items = _items(inputs, FAMILIARITY)
     if not items:
-        return [missing(task, "spearman", "no story has annotated levels of familiarity")]
-    rows = []
-    for model in ("familiarity", "lines"):
-        figure = _spearman_interval(items, model, inputs.seed)
-        rows.append(row(task, "spearman", figure, len(items), model=model, condition=None))
+        return [figure_row({"task": "familiarity"}, "spearman", "no story has annotated levels of familiarity")]
+
+    def row(model: str, condition: str | None, figure: Figure) -> Row:
+        return figure_row({"task": "familiarity", "model": model, "condition": condition}, "spearman", figure)
+
+    rows = [row("familiarity", None, (_spearman_interval(items, "familiarity", inputs.seed), len(items)))]
     for story in dict.fromkeys(item.story for item in items):
         own = [item for item in items if item.story == story]
         value = spearman([item.told["familiarity"] for item in own], [item.level for item in own])
-        rows.append(row(task, "spearman", value, len(own), model="familiarity", condition=story))
-    return sorted(rows, key=lambda each: each["model"])
+        rows.append(row("familiarity", story, (value, len(own))))
+    return [*rows, row("lines", None, (_spearman_interval(items, "lines", inputs.seed), len(items)))]
 
 
 def affection_embedded(inputs: BenchInputs) -> list[Row]:
     task = "affection"
-    items = _items(inputs, AFFECTION)
     together: defaultdict[tuple[str, int, str], list[JudgedTie]] = defaultdict(list)
-    for item in items:
+    for item in _items(inputs, AFFECTION):
         together[item.story, item.scene, item.of].append(item)
     pairs = [pair for own in together.values() for pair in combinations(own, 2) if pair[0].level != pair[1].level]
     if not pairs:
-        return [missing(task, "concordance", "nobody feels differently about two others")]
+        return [figure_row({"task": task}, "concordance", "nobody feels differently about two others")]
     rows = []
     for model in LEVELS:
         for condition, some in ((None, pairs), ("told", [pair for pair in pairs if _are_told(pair)])):
-            if not some:
-                rows.append(missing(task, "concordance", "no pair has lines enough", model=model, condition=condition))
-                continue
-            marks = [_concordant(one, other, model) for one, other in some]
-            figure = interval(marks, [(one.story, one.of) for one, _ in some], inputs.seed)
-            rows.append(row(task, "concordance", figure, len(some), model=model, condition=condition))
-        spread = {speaker: float(np.mean(marks)) for speaker, marks in _by_speaker(pairs, model).items()}
-        mean = interval(list(spread.values()), seed=inputs.seed)
-        rows.append(row(task, "concordance", mean, len(spread), model=model, condition="mean over speakers"))
+            figure: Figure = "no pair has lines enough"
+            if some:
+                marks = [_concordant(one, other, model) for one, other in some]
+                figure = interval(marks, [(one.story, one.of) for one, _ in some], inputs.seed), len(some)
+            rows.append(_concordance(task, model, condition, figure))
+        by_speaker: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        for one, other in pairs:
+            by_speaker[one.story, one.of].append(_concordant(one, other, model))
+        means = [float(np.mean(marks)) for marks in by_speaker.values()]
+        mean = interval(means, seed=inputs.seed), len(means)
+        rows.append(_concordance(task, model, "mean over speakers", mean))
     return rows
 
 
@@ -114,21 +119,23 @@ def affection_hpd(inputs: BenchInputs) -> list[Row]:
         for towards in (True, False):
             who = f"towards {HERO}" if towards else f"of {HERO}"
             own = [item for item in items if (item.to == HERO) == towards]
-            pairs = [(one, other) for one, other in combinations(own, 2)
-                     if one.level != other.level and _other(one) != _other(other)]  # fmt: skip
-            if not pairs:
-                rows.append(missing(task, "concordance", "nobody feels differently", model=model, condition=who))
-                continue
             by_pair: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-            for one, other in pairs:
-                first, second = sorted((_other(one), _other(other)))
-                by_pair[first, second].append(_concordant(one, other, model))
+            for one, other in combinations(own, 2):
+                if one.level != other.level and _other(one) != _other(other):
+                    first, second = sorted((_other(one), _other(other)))
+                    by_pair[first, second].append(_concordant(one, other, model))
+            if not by_pair:
+                rows.append(_concordance(task, model, who, "nobody feels differently"))
+                continue
             means = {pair: float(np.mean(marks)) for pair, marks in by_pair.items()}
-            figure = _character_interval(means, inputs.seed)
-            rows.append(row(task, "concordance", figure, len(means), model=model, condition=who))
-            pooled = float(np.mean([mark for marks in by_pair.values() for mark in marks]))
-            rows.append(row(task, "concordance", pooled, len(pairs), model=model, condition=f"{who}, pooled"))
+            rows.append(_concordance(task, model, who, (_character_interval(means, inputs.seed), len(means))))
+            pooled = [mark for marks in by_pair.values() for mark in marks]
+            rows.append(_concordance(task, model, f"{who}, pooled", (float(np.mean(pooled)), len(pooled))))
     return rows
+
+
+def _concordance(task: str, model: str, condition: str | None, figure: Figure) -> Row:
+    return figure_row({"task": task, "model": model, "condition": condition}, "concordance", figure)
 
 
 def _stories(inputs: BenchInputs) -> Iterator[tuple[str, Story]]:
@@ -145,13 +152,9 @@ def _items(inputs: BenchInputs, kind: str) -> list[JudgedTie]:
 
 def _at_scenes(name: str, story: Story, kind: str) -> Iterator[JudgedTie]:
     annotated = [tie for tie in story.relations() if tie.kind == kind]
-    known = Acquaintance(story)
-    number = 0
+    known, number = Acquaintance(story), 0
     for number, scene in enumerate(story.scenes()):
-        held = holding_at(annotated, scene.moment)
-        yield from (
-            _item(name, number, tie, known) for tie in held if tie.of in scene.present and tie.to in scene.present
-        )
+        yield from _present(name, number, scene, annotated, known)
         known.add(scene)
     yield from (_item(name, number + 1, tie, known) for tie in holding_at(annotated, Moment.end()))
 
@@ -161,10 +164,16 @@ def _after_sessions(story: Story, name: str) -> Iterator[JudgedTie]:
     known = Acquaintance(story)
     for number, scene in enumerate(story.scenes()):
         known.add(scene)
-        held = holding_at(annotated, scene.moment)
-        yield from (
-            _item(name, number, tie, known) for tie in held if tie.of in scene.present and tie.to in scene.present
-        )
+        yield from _present(name, number, scene, annotated, known)
+
+
+def _present(
+    name: str, number: int, scene: Scene, annotated: Sequence[Relation], known: Acquaintance
+) -> Iterator[JudgedTie]:
+    """The annotated ties between people of a scene, as they are at it."""
+    for tie in holding_at(annotated, scene.moment):
+        if tie.of in scene.present and tie.to in scene.present:
+            yield _item(name, number, tie, known)
 
 
 def _item(story: str, scene: int, tie: Relation, known: Acquaintance) -> JudgedTie:
@@ -187,28 +196,10 @@ def _concordant(one: JudgedTie, other: JudgedTie, model: str) -> float:
     return 1.0 if difference > 0 else 0.5 if difference == 0 else 0.0
 
 
-def _by_speaker(pairs: Sequence[tuple[JudgedTie, JudgedTie]], model: str) -> dict[tuple[str, str], list[float]]:
-    marks: dict[tuple[str, str], list[float]] = {}
-    for one, other in pairs:
-        marks.setdefault((one.story, one.of), []).append(_concordant(one, other, model))
-    return marks
-
-
 def _spearman_interval(items: Sequence[JudgedTie], model: str, seed: int) -> Interval:
     """Resampled are pairs of people, with all their moments."""
-    told = np.array([item.told[model] for item in items])
-    levels = np.array([item.level for item in items])
-    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for index, item in enumerate(items):
-        groups[item.story, item.of, item.to].append(index)
-    indices = [np.array(group) for group in groups.values()]
-    rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(RESAMPLES):
-        drawn = np.concatenate([indices[pick] for pick in rng.integers(0, len(indices), len(indices))])
-        values.append(spearman(told[drawn], levels[drawn]))
-    low, high = np.nanpercentile(values, [2.5, 97.5])
-    return Interval(spearman(told, levels), float(low), float(high))
+    told, levels = [item.told[model] for item in items], [item.level for item in items]
+    return spearman_interval(told, levels, [(item.story, item.of, item.to) for item in items], seed)
 
 
 def _character_interval(means: dict[tuple[str, str], float], seed: int) -> Interval:

@@ -50,7 +50,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
-from understudy.training.dialogues import Talk, talks_of
+from understudy.training.dialogues import ProfiledTalk, talks_of
 
 __all__ = [
     "BOUND",
@@ -71,7 +71,7 @@ SESSIONS = range(2, 5)  # those after which the next session's file says what is
 SENTENCE = re.compile(r"[^.!?]+[.!?]*")
 SEED = 0
 
-Session = tuple[Talk, dict[str, tuple[str, ...]]]
+Session = tuple[ProfiledTalk, dict[str, tuple[str, ...]]]
 """A talk with everything that is known of its people after it, and of each what was not known before."""
 
 
@@ -98,7 +98,7 @@ def sessions_of(folder: Path) -> Iterator[Session]:
             known = {who: _sentences(texts) for who, texts in after[chat["id"]]["meta"].items()}
             before = {who: set(_sentences(texts)) for who, texts in chat["meta"].items()}
             new = {who: tuple(text for text in texts if text not in before[who]) for who, texts in known.items()}
-            yield Talk(speeches, known), new
+            yield ProfiledTalk(speeches, known), new
 
 
 def _chats(path: Path) -> list[Any]:
@@ -182,10 +182,7 @@ def ranking_rows(
     data: Path, limit: int | None = None, seed: int = 0, progress: Progress = ignore_progress
 ) -> list[Row]:
     """hits@1 of the shipped encoder in each condition, and its differences from remembering nothing."""
-    questions = questions_of(data, seed)
-    if limit is not None and limit < len(questions):
-        sample = sorted(random.Random(seed).sample(range(len(questions)), limit))  # noqa: S311
-        questions = [questions[index] for index in sample]
+    questions = sampled(questions_of(data, seed), limit, seed)
     agent = EncoderAgent()
     hits = {condition: _hits(agent, questions, condition, progress) for condition in CONDITIONS}
     return [row for condition in CONDITIONS[1:] for row in _rows_of(questions, hits, condition, seed)]
@@ -236,9 +233,8 @@ def _candidates(dialogue: str, right: str, replies: Sequence[tuple[str, str]], r
 def _dialogues(path: Path) -> dict[str, tuple[dict[str, list[str]], list[tuple[str, str]]]]:
     """Dialogue -> what was written down of its two speakers in earlier sessions, and the pairs of their turns."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return {item["id"]: (item["meta"], [(a, b) for a, b in item["dialogue"]]) for item in document}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {chat["id"]: (chat["meta"], [(a, b) for a, b in chat["dialogue"]]) for chat in _chats(path)}
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/datasets.md", path) from error
 
 

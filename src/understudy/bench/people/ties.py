@@ -16,7 +16,6 @@ DIR/ties_gold.toml                    a list of one's own for shows of one's own
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from understudy.bench.run import Row, figure_row, share_figure
 from understudy.formats import read
 from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import Interval, calibration_error, wilson
@@ -56,7 +56,6 @@ CHOICES = {
 }
 """For each group of kinds: bounds, further bounds per talk, and the precision aimed at."""
 
-Row = dict[str, Any]
 Name = tuple[str, str, str]
 """(kind, of, to), as a list has it."""
 
@@ -152,7 +151,7 @@ def rows(data: Path, judge: Path | None = None, progress: Progress = ignore_prog
     if pairs:
         error = calibration_error([confidence for confidence, _ in pairs], [right for _, right in pairs])
         judged = {"kinds": "all", "people": "all listed", "show": "all"}
-        result.append(_row("ece", Interval(error, math.nan, math.nan), len(pairs), judged))
+        result.append(_row("ece", error, len(pairs), judged))
     return [*result, *_embedded_rows("demo")]
 
 
@@ -223,7 +222,7 @@ def _chosen(tried: Mapping[tuple[str, Bounds], Mapping[str, Counts]], left_out: 
     return {group: choice for group, (_, choice) in best.items()}
 
 
-def _figures(counts: Counts, judged: Row) -> Iterator[Row]:
+def _figures(counts: Counts, judged: Mapping[str, str]) -> Iterator[Row]:
     found = counts.right + counts.wrong
     for metric, hits, n in (
         ("precision", counts.right, found),
@@ -235,10 +234,8 @@ def _figures(counts: Counts, judged: Row) -> Iterator[Row]:
             yield _row(metric, wilson(hits / n, n), n, judged)
 
 
-def _row(metric: str, figure: Interval, n: int, judged: Row) -> Row:
-    low, high = (None if math.isnan(bound) else bound for bound in (figure.low, figure.high))
-    return {"task": "ties", **judged, "metric": metric, "value": figure.value, "low": low, "high": high, "n": n,
-            "paper": None}  # fmt: skip
+def _row(metric: str, figure: Interval | float, n: int, judged: Mapping[str, str]) -> Row:
+    return figure_row({"task": "ties", **judged}, metric, (figure, n))
 
 
 def _embedded_rows(name: str) -> Iterator[Row]:
@@ -249,10 +246,10 @@ def _embedded_rows(name: str) -> Iterator[Row]:
     found = {_coarse(tie.kind, tie.of, tie.to) for tie in ties(story)}
     found = {entry for entry in found if entry[0] in kinds}
     judged = {"kinds": "all", "people": "all", "show": name}
-    if found:
-        yield _row("precision", wilson(len(found & annotated) / len(found), len(found)), len(found), judged)
-    if annotated:
-        yield _row("recall", wilson(len(found & annotated) / len(annotated), len(annotated)), len(annotated), judged)
+    for metric, ties_of, others in (("precision", found, annotated), ("recall", annotated, found)):
+        if ties_of:
+            hits = share_figure([tie in others for tie in ties_of])
+            yield figure_row({"task": "ties", **judged}, metric, hits)
 
 
 def _coarse(kind: str, of: str, to: str) -> Name:

@@ -6,54 +6,36 @@ data is escaped. It follows the reader's light or dark setting and is made for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.bench.report.charts import (
-    FAMILIES,
-    Bar,
-    curves_section,
-    learning_section,
-    panel,
-    prompts_section,
-    question,
-    samples_section,
-)
-from understudy.bench.report.forest import forest_section
+from understudy.bench.report.charts import Bar, curves_section, forest_section, learning_section, panel
 from understudy.bench.report.guessing import confusions_section, flows_section
-from understudy.bench.report.page import legend, page, table
+from understudy.bench.report.page import foldable, legend, page, section, table
 
 __all__ = ["html_report"]
 
 Row = Mapping[str, Any]
 
 FIGURES = ("metric", "value", "low", "high", "n", "paper", "reason")
-BESIDES = (
-    "agent",
-    "scorer",
-    "reader",
-    "model",
-    "measure",
-    "without",
-    "split",
-    "trained_on",
-    "judged_by",
-    "p",
-    "p_adjusted",
-    "chance",
-)  # they describe the agent, not what it was judged on
-UNLABELLED = (
-    "condition",
-    "set",
-    "show",
-    "file",
-    "character",
-    "evidence",
-    "coarse_evidence",
-)  # shown without their key
-SHOWN_FIRST = 1  # metrics whose plot is open; the others are a click away
+AGENTS = ("agent", "scorer", "reader", "model", "measure")
+BESIDES = (*AGENTS, "without", "split", "trained_on", "judged_by", "p", "p_adjusted", "chance")
+"""They describe the agent, not what it was judged on."""
+UNLABELLED = ("condition", "set", "show", "file", "character", "evidence", "coarse_evidence")
+"""Shown without their key."""
+FAMILIES = {
+    **dict.fromkeys(
+        ("perplexity", "perplexity_per_token", "hits@1_per_token", "delta-p", "delta-p_of_sets"),
+        "How probable the right reply is",
+    ),
+    **dict.fromkeys(
+        ("f1", "bleu", "dist-1", "dist-2", "rep", "mauve", "delta-m", "errors"), "What the replies are like"
+    ),
+    **dict.fromkeys(("rep_turn", "p_f1", "p_cover", "contradicts"), "How the replies fit the talk and the persona"),
+}
+"""Metrics that stand in a table of their own, which has this title: together they would be too wide."""
 SIGNIFICANT = 0.05
 LARGE = 10  # from which on two digits behind the point tell as much
 
@@ -73,9 +55,9 @@ def html_report(document: Mapping[str, Any], title: str) -> str:
         flows_section(document.get("flows", ())),
         _figures(rows),
         _comparisons(document.get("comparisons", ())),
-        _mistakes(document.get("mistakes", ())),
-        samples_section(document.get("reply_samples", ())),
-        prompts_section(manifest.get("agents") or {}),
+        _cards("The worst mistakes", document.get("mistakes", ()), _mistake),
+        _cards("Replies in their own words", document.get("reply_samples", ()), _sample),
+        _prompts(manifest.get("agents") or {}),
         _manifest(manifest),
     ]
     return page(title, parts)
@@ -106,42 +88,29 @@ def _plots(rows: Sequence[Row]) -> str:
     papers = any(row.get("paper") is not None for row in rows)
     tick = '<li><svg viewBox="0 0 12 12" aria-hidden="true"><path class="paper" d="M6 0V12"/></svg>the paper</li>'
     key = legend(agents, tick if papers else "")
-    sections = []
-    for index, metric in enumerate(metrics):
+    parts = []
+    for metric in metrics:
         ours = [row for row in rows if row["metric"] == metric and row["value"] is not None]
         top = max(max(row["high"] or 0, row["value"], row.get("paper") or 0) for row in ours)
         bottom = min(0.0, *(row["value"] if row["low"] is None else row["low"] for row in ours))
-        panels = "".join(
-            panel(
-                what,
-                [
-                    Bar(_agent(row), row["value"], row["low"], row["high"], row.get("paper"), agents.index(_agent(row)))
-                    for row in group
-                ],
-                top,
-                bottom,
-            )
-            for what, group in _by(ours, _judged)
-        )
-        opened = " open" if index < SHOWN_FIRST else ""
-        sections.append(
-            f"<details{opened}><summary>{escape(metric)}</summary><div class='panels'>{panels}</div></details>\n"
-        )
-    if not sections:
-        return ""
-    return f"<section><h2>Figures</h2>{key}{''.join(sections)}</section>"
+        panels = (panel(what, [_bar(row, agents) for row in group], top, bottom) for what, group in _by(ours, _judged))
+        parts.append((metric, "".join(panels)))
+    return section("Figures", key, foldable(parts, "panels")) if parts else ""
+
+
+def _bar(row: Row, agents: Sequence[str]) -> Bar:
+    agent = _agent(row)
+    return Bar(agent, row["value"], row["low"], row["high"], row.get("paper"), agents.index(agent))
 
 
 def _figures(rows: Sequence[Row]) -> str:
     """Tables for each kind of thing judged; a click away where there are several, but for the first."""
-    kinds = [(kind, _figures_tables(group)) for kind, group in _by(rows, lambda row: ", ".join(_judged_keys(row)))]
-    tables = [
-        f"<details{'' if index else ' open'}><summary>by {_text(kind or 'agent')}</summary>{table}</details>"
-        if len(kinds) > 1
-        else table
-        for index, (kind, table) in enumerate(kinds)
-    ]
-    return f"<section><h2>All figures</h2>{''.join(tables)}</section>\n"
+    kinds = [(f"by {kind or 'agent'}", _figures_tables(group)) for kind, group in _by(rows, _kind)]
+    return section("All figures", kinds[0][1] if len(kinds) == 1 else foldable(kinds))
+
+
+def _kind(row: Row) -> str:
+    return ", ".join(_judged_keys(row))
 
 
 def _figures_tables(rows: Sequence[Row]) -> str:
@@ -200,50 +169,80 @@ def _cell(row: Row | None, with_paper: bool = False) -> str:
 
 
 def _comparisons(comparisons: Sequence[Row]) -> str:
-    if not comparisons:
-        return ""
-    tables = []
-    for index, (metric, group) in enumerate(_by(comparisons, lambda row: str(row["metric"]))):
-        lines = (
-            (
-                _text(row.get("condition") or row.get("set") or ""),
-                _text(f"{row['agents'][0]} – {row['agents'][1]}"),
-                f"{row['difference']:+.4f}",
-                f"{row['low']:+.4f} – {row['high']:+.4f}",
-                _text(_p(row["p_adjusted"])),
-                "differ" if row["p_adjusted"] < SIGNIFICANT else "not shown to differ",
-            )
-            for row in group
-        )
-        heads = ("judged on", "agents", "difference", "95% interval", "p, adjusted", "")
-        opened = " open" if index < SHOWN_FIRST else ""
-        shown = table(heads, lines, numbers=(2, 3, 4))
-        tables.append(f"<details{opened}><summary>{escape(metric)}</summary>{shown}</details>")
     note = (
         "Agents two by two on the same items: paired randomisation test over dialogues or scenes, p values adjusted "
         "after Holm for all comparisons of a metric."
     )
-    return f"<section><h2>Significance</h2><p>{note}</p>{''.join(tables)}</section>\n"
+    heads = ("judged on", "agents", "difference", "95% interval", "p, adjusted", "")
+    tables = (
+        (metric, table(heads, map(_comparison, group), numbers=(2, 3, 4)))
+        for metric, group in _by(comparisons, lambda row: str(row["metric"]))
+    )
+    return section("Significance", foldable(tables), note=note)
 
 
-def _mistakes(mistakes: Sequence[Row]) -> str:
-    if not mistakes:
-        return ""
-    agents = []
-    for index, (agent, group) in enumerate(_by(mistakes, _agent)):
-        opened = " open" if index == 0 else ""
-        cards = "".join(_mistake(row) for row in group)
-        agents.append(f"<details{opened}><summary>{escape(agent)}</summary><div class='cards'>{cards}</div></details>")
-    return f"<section><h2>The worst mistakes</h2>{''.join(agents)}</section>\n"
+def _comparison(row: Row) -> tuple[str, ...]:
+    return (
+        _text(row.get("condition") or row.get("set") or ""),
+        _text(f"{row['agents'][0]} – {row['agents'][1]}"),
+        f"{row['difference']:+.4f}",
+        f"{row['low']:+.4f} – {row['high']:+.4f}",
+        _text(_p(row["p_adjusted"])),
+        "differ" if row["p_adjusted"] < SIGNIFICANT else "not shown to differ",
+    )
+
+
+def _cards(title: str, rows: Sequence[Row], card: Callable[[Row], str]) -> str:
+    """A card for each row, agent by agent."""
+    return section(title, foldable(((agent, "".join(map(card, group))) for agent, group in _by(rows, _agent)), "cards"))
 
 
 def _mistake(row: Row) -> str:
-    return (
-        f"<article><h3>{escape(row['item'])} <small>{escape(row['condition'])}, the right reply came "
-        f"{row['gold_rank']} of {row['candidates']}</small></h3>{question(row)}"
+    head = f"{row['condition']}, the right reply came {row['gold_rank']} of {row['candidates']}"
+    return _card(
+        row, head,
         f"<p class='right'><b>right</b> {escape(row['gold'])} <small>{row['gold_score']:.4g}</small></p>"
-        f"<p class='wrong'><b>chosen</b> {escape(row['chosen'])} <small>{row['chosen_score']:.4g}</small></p></article>"
+        f"<p class='wrong'><b>chosen</b> {escape(row['chosen'])} <small>{row['chosen_score']:.4g}</small></p>",
+    )  # fmt: skip
+
+
+def _sample(row: Row) -> str:
+    """What a generative agent said, beside what was right."""
+    return _card(
+        row, f"{row['condition']}, F1 {row['f1']:.3f}",
+        f"<p class='right'><b>right</b> {escape(row['gold'])}</p>"
+        f"<p class='said'><b>said</b> {escape(row['reply'])}</p>",
+    )  # fmt: skip
+
+
+def _card(row: Row, head: str, answers: str) -> str:
+    """Who is asked, what they were told of themselves and the other, what was said so far, and what was answered."""
+    profiles = "".join(
+        f"<p class='who'>{escape(who)}</p><ul>{''.join(f'<li>{escape(text)}</li>' for text in row[key])}</ul>"
+        for who, key in ((f"{row['speaker']} is told to be", "persona"), ("and faces somebody who is", "partner"))
+        if row.get(key)
     )
+    turns = "".join(
+        f"<p class='{'own' if speaker == row['speaker'] else 'turn'}'><b>{escape(speaker)}</b> {escape(text)}</p>"
+        for speaker, text in row["history"]
+    )
+    talk = f"<div class='talk'>{turns or '<p class=turn><i>nothing has been said yet</i></p>'}</div>"
+    title = f"<h3>{escape(row['item'])} <small>{escape(head)}</small></h3>"
+    return f"<article>{title}{profiles}{talk}{answers}</article>"
+
+
+def _prompts(agents: Mapping[str, Row | None]) -> str:
+    """What agents that write were told for the first question; nothing where none writes."""
+    details = "".join(
+        f"<details><summary>{escape(name)}</summary>{''.join(map(_message, card['prompt']))}</details>"
+        for name, card in agents.items()
+        if card and card.get("prompt")
+    )
+    return section("Prompts", details, note="What was sent to the language model for the first question.")
+
+
+def _message(message: Mapping[str, str]) -> str:
+    return f"<p class='who'>{escape(message['role'])}</p><pre>{escape(message['content'])}</pre>"
 
 
 def _manifest(manifest: Mapping[str, Any]) -> str:
@@ -253,7 +252,7 @@ def _manifest(manifest: Mapping[str, Any]) -> str:
         for name, card in (manifest.get("agents") or {}).items()
     }
     shown = table(("what", "value"), _flat({**manifest, **({"agents": agents} if agents else {})}))
-    return f"<section class='manifest'><h2>Manifest</h2>{shown}</section>\n"
+    return section("Manifest", shown, class_="manifest")
 
 
 def _flat(mapping: Mapping[str, Any], before: str = "", depth: int = 2) -> Iterable[tuple[str, str]]:
@@ -282,7 +281,7 @@ def _text(what: object) -> str:
 
 
 def _agent(row: Row) -> str:
-    return str(next((row[key] for key in ("agent", "scorer", "reader", "model", "measure") if row.get(key)), ""))
+    return str(next((row[key] for key in AGENTS if row.get(key)), ""))
 
 
 def _judged(row: Row) -> str:

@@ -6,19 +6,30 @@ An SVG that stands by itself, or a page with the figures beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from understudy.bench.report.page import COLOURS, DARK, FONT, LIGHT, page, table
+from understudy.bench.report.page import (
+    DARK,
+    FONT,
+    LIGHT,
+    PlotArea,
+    colour,
+    element,
+    label,
+    page,
+    path,
+    section,
+    table,
+    tooltip_of,
+)
 
 __all__ = ["BoundPlot", "Figure", "Share", "bound_page", "bound_svg"]
 
 Figure = tuple[float, tuple[float, float] | None]
 """A share, and its interval where it has one."""
 
-WIDTH, HEIGHT = 360, 340
-LEFT, RIGHT, BOTTOM = 44, 16, 48
 ROW = 18  # height of a line of the legend
 TICKS = 6  # on the axis of bounds, about
 SPREAD = 20  # from which on the axis of large numbers is one of their logarithms
@@ -54,96 +65,62 @@ class BoundPlot:
 def bound_page(plot: BoundPlot, note: str, bounds: Sequence[tuple[float, Sequence[Figure]]]) -> str:
     """The picture, a sentence on where it is from, and the figures of some bounds, of which one is the chosen one."""
     title = f"A bound on {plot.metric}"
-    return page(
-        title,
-        (
-            f"<header><h1>{escape(title)}</h1><p>{escape(note)}</p></header>\n",
-            f"<section class='single'>{bound_svg(plot)}</section>\n",
-            f"<section><h2>What some bounds would do</h2>{_figures(plot, bounds)}</section>\n",
-        ),
-    )
+    head = f"<header><h1>{escape(title)}</h1><p>{escape(note)}</p></header>\n"
+    drawing = f"<section class='single'>{bound_svg(plot)}</section>\n"
+    return page(title, (head, drawing, section("What some bounds would do", _figures(plot, bounds))))
 
 
 def bound_svg(plot: BoundPlot) -> str:
-    top = 48 + ROW * len(plot.shares)
+    area = PlotArea(360, 340, left=44, right=16, top=48 + ROW * len(plot.shares), bottom=48)
     bounds = sorted({bound for share in plot.shares for bound, _ in share.points} | {plot.bound})
-    x, ticks = _axis(bounds[0], bounds[-1])
+    position, ticks = _axis(bounds[0], bounds[-1])
 
-    def y(share: float) -> float:
-        return round(HEIGHT - BOTTOM - (HEIGHT - top - BOTTOM) * share, 1)
+    def points(line: Iterable[tuple[float, float]]) -> str:
+        return "L".join(f"{area.x(position(bound))} {area.y(share)}" for bound, share in line)
 
-    parts = [_grid(ticks, x, y)]
-    parts += [_band(share, index, x, y) for index, share in enumerate(plot.shares)]
-    parts += [_line(share, index, x, y) for index, share in enumerate(plot.shares)]
-    parts.append(f'<path class="chosen" d="M{x(plot.bound)} {y(0)}V{y(1)}"><title>{escape(plot.rule)}</title></path>')
-    parts += [
-        f'<circle class="c{index % len(COLOURS)} dot" cx="{x(plot.bound)}" cy="{y(share.chosen)}" r="4.5">'
-        f"<title>{escape(share.summary)}</title></circle>"
-        for index, share in enumerate(plot.shares)
-    ]
-    parts += [_key(share, index) for index, share in enumerate(plot.shares)]
-    summary = "; ".join(share.summary for share in plot.shares)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{escape(f"{plot.rule}: {summary}")}"><style>{STYLE}</style>'
-        f'<rect class="page" width="{WIDTH}" height="{HEIGHT}" rx="10"/>'
-        f'<text class="title" x="14" y="22">{escape(plot.rule)}</text>{"".join(parts)}'
-        f'<text class="axis" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
-        f"{escape(plot.metric)} at {'least' if plot.at_least else 'most'}</text></svg>\n"
+    chosen = area.x(position(plot.bound))
+    parts = [element("style", STYLE), element("rect", class_="page", width=area.width, height=area.height, rx=10)]
+    parts.append(label(plot.rule, 14, 22, "title"))
+    parts += [area.across(share, f"{share:g}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    for tick in ticks:
+        x = area.x(position(tick))
+        parts += [path("grid", f"M{x} {area.y(0)}v4"), label(f"{tick:,.6g}", x, area.y(0) + 16, anchor="middle")]
+    for index, share in enumerate(plot.shares):
+        band = sorted(share.band)
+        if band:
+            outline = [(bound, high) for bound, _, high in band] + [(bound, low) for bound, low, _ in reversed(band)]
+            parts.append(path(f"{colour(index)} band", f"M{points(outline)}Z"))
+    for index, share in enumerate(plot.shares):
+        parts.append(path(f"{colour(index, 's')} line", f"M{points(sorted(share.points))}", share.name))
+    parts.append(path("chosen", f"M{chosen} {area.y(0)}V{area.y(1)}", plot.rule))
+    for index, share in enumerate(plot.shares):
+        told = tooltip_of(share.summary)
+        parts.append(element("circle", told, class_=f"{colour(index)} dot", cx=chosen, cy=area.y(share.chosen), r=4.5))
+        parts.append(element("rect", class_=colour(index), x=14, y=32 + ROW * index, width=11, height=11, rx=3))
+        parts.append(label(share.summary, 32, 42 + ROW * index, "name"))
+    parts.append(
+        label(f"{plot.metric} at {'least' if plot.at_least else 'most'}", area.x(0.5), area.height - 8, anchor="middle")
     )
+    summary = "; ".join(share.summary for share in plot.shares)
+    return element(
+        "svg", *parts, xmlns="http://www.w3.org/2000/svg", class_="drawing",
+        viewBox=f"0 0 {area.width} {area.height}", role="img", aria_label=f"{plot.rule}: {summary}",
+    ) + "\n"  # fmt: skip
 
 
 def _axis(low: float, high: float) -> tuple[Callable[[float], float], list[float]]:
-    """Where a bound lies, and the round numbers to write below."""
-    wide = WIDTH - LEFT - RIGHT
+    """Which share of the axis a bound lies at, and the round numbers to write below."""
     if low > 0 and high > 10 and high / low > SPREAD:
         least, most = math.log10(low), math.log10(high)
-        decades = range(math.ceil(least), math.floor(most) + 1)
-        ticks = [10.0**decade for decade in decades]
-        return lambda bound: round(LEFT + wide * (math.log10(bound) - least) / (most - least), 1), ticks
+        ticks = [10.0**decade for decade in range(math.ceil(least), math.floor(most) + 1)]
+        return lambda bound: (math.log10(bound) - least) / (most - least), ticks
     if high == low:
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / TICKS
     power = 10 ** math.floor(math.log10(rough))
     step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= rough)
     ticks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return lambda bound: round(LEFT + wide * (bound - low) / (high - low), 1), ticks
-
-
-def _grid(ticks: Sequence[float], x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    across = "".join(
-        f'<path class="grid" d="M{LEFT} {y(share)}H{WIDTH - RIGHT}"/>'
-        f'<text class="axis" x="{LEFT - 6}" y="{y(share) + 4}" text-anchor="end">{share:g}</text>'
-        for share in (0.0, 0.25, 0.5, 0.75, 1.0)
-    )
-    up = "".join(
-        f'<path class="grid" d="M{x(tick)} {y(0)}v4"/>'
-        f'<text class="axis" x="{x(tick)}" y="{y(0) + 16}" text-anchor="middle">{tick:,.6g}</text>'
-        for tick in ticks
-    )
-    return across + up
-
-
-def _band(share: Share, index: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    if not share.band:
-        return ""
-    ordered = sorted(share.band)
-    there = [f"{x(bound)} {y(high)}" for bound, _, high in ordered]
-    back = [f"{x(bound)} {y(low)}" for bound, low, _ in reversed(ordered)]
-    return f'<path class="c{index % len(COLOURS)} band" d="M{"L".join((*there, *back))}Z"/>'
-
-
-def _line(share: Share, index: int, x: Callable[[float], float], y: Callable[[float], float]) -> str:
-    points = "L".join(f"{x(bound)} {y(value)}" for bound, value in sorted(share.points))
-    return f'<path class="s{index % len(COLOURS)} line" d="M{points}"><title>{escape(share.name)}</title></path>'
-
-
-def _key(share: Share, index: int) -> str:
-    height = 42 + ROW * index
-    return (
-        f'<rect class="c{index % len(COLOURS)}" x="14" y="{height - 10}" width="11" height="11" rx="3"/>'
-        f'<text x="32" y="{height}">{escape(share.summary)}</text>'
-    )
+    return lambda bound: (bound - low) / (high - low), ticks
 
 
 def _figures(plot: BoundPlot, bounds: Sequence[tuple[float, Sequence[Figure]]]) -> str:

@@ -1,82 +1,46 @@
-"""The HTML page of a report and its style: no script, nothing fetched, light and dark, one column on a phone."""
+"""What reports are made of: the page and its style (no script, nothing fetched, light and dark), tables, and SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
+from typing import Any
 
-__all__ = ["COLOURS", "DARK", "FONT", "LIGHT", "STYLE", "legend", "page", "table"]
+__all__ = [
+    "COLOURS",
+    "DARK",
+    "FONT",
+    "LIGHT",
+    "PlotArea",
+    "colour",
+    "element",
+    "foldable",
+    "label",
+    "legend",
+    "page",
+    "path",
+    "picture",
+    "section",
+    "table",
+    "tooltip_of",
+]
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
 LIGHT = ("#2f6fde", "#d9730d", "#2a9d6f", "#b8489a", "#8a6d00", "#7a5cd6", "#c43d3d", "#3a8a9e")
 DARK = ("#6ea2ff", "#f2a154", "#5fd0a2", "#e68bcd", "#d6b94a", "#ab95f5", "#f08080", "#76c5d8")
 COLOURS = range(len(LIGHT))
+LETTER = 8.5  # width of a letter of a title, in any font; longer titles are set closer
 
-STYLE = f"""
-:root {{ --page: #fbfbf9; --card: #fff; --ink: #1d2024; --soft: #5d646e; --line: #dfe1e4; --right: #1d7a4f;
-  --wrong: #b3372f; {" ".join(f"--c{index}: {colour};" for index, colour in enumerate(LIGHT))} }}
-@media (prefers-color-scheme: dark) {{ :root {{ --page: #15171a; --card: #1d2024; --ink: #e8e9eb; --soft: #a0a7b1;
-  --line: #363b42; --right: #6fd3a1; --wrong: #ff9a90;
-  {" ".join(f"--c{index}: {colour};" for index, colour in enumerate(DARK))} }} }}
-* {{ box-sizing: border-box; }}
-body {{ margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 {FONT}; }}
-main {{ max-width: 1120px; margin: 0 auto; padding: 2rem 1rem 4rem; }}
-h1 {{ font-size: 1.7rem; line-height: 1.2; margin: 0 0 .25rem; }}
-h2 {{ font-size: 1.2rem; margin: 2.5rem 0 .75rem; }}
-h3 {{ font-size: 1rem; margin: 0 0 .5rem; }}
-.scroll ~ h3, .who ~ h3 {{ margin-top: 1.5rem; }}
-h3 small, .facts {{ color: var(--soft); font-weight: normal; }}
-header p {{ max-width: 70ch; margin: .25rem 0; }}
-section > p {{ max-width: 70ch; color: var(--soft); }}
-summary {{ cursor: pointer; font-weight: 600; padding: .4rem 0; }}
-.legend {{ list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; }}
-.legend svg {{ width: .75rem; height: .75rem; margin-right: .4rem; }}
-.panels, .cards {{ margin-bottom: .75rem; }}
-.panels, .cards {{ display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 320px), 1fr)); }}
-.cards {{ grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); align-items: start; }}
-.panel, article, .scroll {{ background: var(--card); border: 1px solid var(--line); border-radius: 10px; }}
-.panel {{ width: 100%; height: auto; padding: .5rem; }}
-article {{ padding: 1rem; overflow-wrap: anywhere; }}
-article p, article ul {{ margin: .2rem 0; }}
-article ul {{ padding-left: 1.2rem; }}
-.who {{ color: var(--soft); font-size: .875rem; }}
-.talk {{ border-left: 3px solid var(--line); padding-left: .75rem; margin: .6rem 0; font-size: .9375rem; }}
-.talk b {{ color: var(--soft); font-weight: 600; font-size: .8125rem; }}
-.own b {{ color: var(--c0); }}
-.right b {{ color: var(--right); }}
-.said b {{ color: var(--c0); }}
-pre {{ background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: .75rem; margin: .2rem 0;
-  white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8125rem; }}
-.wrong b {{ color: var(--wrong); }}
-small {{ color: var(--soft); }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; width: 100%; font-size: .875rem; }}
-th, td {{ text-align: left; padding: .35rem .75rem; border-bottom: 1px solid var(--line); vertical-align: top; }}
-tr:last-child td {{ border-bottom: 0; }}
-@media (max-width: 480px) {{ th, td {{ padding: .35rem .45rem; }} }}
-th {{ color: var(--soft); font-weight: 600; white-space: nowrap; }}
-.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-td:nth-child(6) ~ td:last-child:not(.number, :empty) {{ min-width: 12rem; }}
-tr.marked td {{ font-weight: 600; background: color-mix(in srgb, var(--c0) 12%, transparent); }}
-.single {{ max-width: 560px; margin-top: 1.5rem; }}
-.drawing {{ display: block; width: 100%; height: auto; border: 1px solid var(--line); border-radius: 10px; }}
-.manifest td {{ overflow-wrap: anywhere; }}
-.manifest td:first-child {{ color: var(--soft); min-width: 9rem; width: 34%; }}
-svg text {{ fill: var(--ink); font: 12px {FONT}; }}
-svg .title {{ font-weight: 600; font-size: 14px; }}
-svg .axis {{ fill: var(--soft); font-size: 11px; }}
-svg .told {{ fill: var(--ink); paint-order: stroke; stroke: var(--card); stroke-width: 3px; stroke-opacity: .75; }}
-svg .count {{ font-variant-numeric: tabular-nums; font-weight: 600; }}
-svg .band {{ fill-opacity: .38; }}
-svg .plain {{ fill: var(--soft); }}
-svg .value {{ font-variant-numeric: tabular-nums; font-weight: 600; }}
-svg .grid {{ stroke: var(--line); fill: none; }}
-svg .chance {{ stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 3; fill: none; }}
-svg .interval {{ stroke: var(--ink); stroke-width: 1.5; fill: none; }}
-svg .paper {{ stroke: var(--wrong); stroke-width: 3; fill: none; }}
-{" ".join(f".c{index} {{ fill: var(--c{index}); }}" for index in COLOURS)}
-"""
+
+def _style() -> str:
+    """The style sheet, with the colours of agents, shows and the like."""
+    light, dark = (" ".join(f"--c{index}: {each};" for index, each in enumerate(palette)) for palette in (LIGHT, DARK))
+    fills = " ".join(f".c{index} {{ fill: var(--c{index}); }}" for index in COLOURS)
+    css = files("understudy.bench.report").joinpath("report.css").read_text(encoding="utf-8")
+    return f"{css}:root {{ {light} }} @media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n{fills}"
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -86,15 +50,32 @@ def page(title: str, parts: Iterable[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n<main>\n"
         f"{''.join(parts)}</main>\n</body>\n</html>\n"
+    )
+
+
+def section(title: str, *parts: str, note: str = "", class_: str = "") -> str:
+    """A part of the page; nothing where there is nothing to show in it."""
+    if not any(parts):
+        return ""
+    head = f"<h2>{escape(title)}</h2>{f'<p>{escape(note)}</p>' if note else ''}"
+    return f"<section{f' class={class_}' if class_ else ''}>{head}{''.join(parts)}</section>\n"
+
+
+def foldable(parts: Iterable[tuple[str, str]], class_: str = "") -> str:
+    """Titled parts of which the first is open, and the others are a click away."""
+    return "".join(
+        f"<details{'' if index else ' open'}><summary>{escape(title)}</summary>"
+        f"{f'<div class={class_}>{html}</div>' if class_ else html}</details>\n"
+        for index, (title, html) in enumerate(parts)
     )
 
 
 def legend(names: Iterable[str], more: str = "") -> str:
     """A list of names with their colours; `more` are further items, as HTML."""
     items = "".join(
-        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="c{index % len(COLOURS)}" width="12" '
+        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect class="{colour(index)}" width="12" '
         f'height="12" rx="3"/></svg>{escape(name)}</li>'
         for index, name in enumerate(names)
     )
@@ -116,3 +97,75 @@ def table(
         for number, line in enumerate(lines)
     )
     return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+# Pictures, as SVG.
+
+
+def element(tag: str, *children: str, **attributes: object) -> str:
+    """One element of children that are markup; `class_` becomes `class`, `text_anchor` `text-anchor`."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_written(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    return f"<{tag}{written}>{''.join(children)}</{tag}>"
+
+
+def label(text: str, x: float, y: float, class_: str = "axis", anchor: str | None = None, **attributes: object) -> str:
+    """A text that stands on a point, or ends or has its middle there."""
+    return element("text", escape(text), class_=class_, x=x, y=y, text_anchor=anchor, **attributes)
+
+
+def path(class_: str, d: str, tooltip: str = "", **attributes: object) -> str:
+    return element("path", tooltip_of(tooltip), class_=class_, d=d, **attributes)
+
+
+def tooltip_of(text: str) -> str:
+    return element("title", escape(text)) if text else ""
+
+
+def picture(title: str, width: float, height: float, *parts: str, summary: str = "") -> str:
+    """A titled picture in a box of the page; `summary` says to screen readers what it shows."""
+    is_long = len(title) > width / LETTER
+    close: dict[str, Any] = {"textLength": width - 4, "lengthAdjust": "spacingAndGlyphs"} if is_long else {}
+    return element(
+        "svg", label(title, 2, 16, "title", **close) if title else "", *parts, class_="panel",
+        viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=": ".join(filter(None, (title, summary))),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlotArea:
+    """The area of a chart within its margins. Shares of it, 0 to 1, count from its left and from its bottom."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def x(self, share: float) -> float:
+        return round(self.left + (self.width - self.left - self.right) * share, 1)
+
+    def y(self, share: float) -> float:
+        return round(self.height - self.bottom - (self.height - self.top - self.bottom) * share, 1)
+
+    def across(self, share: float, text: str) -> str:
+        """A line of the grid from left to right, with what it stands for."""
+        line = path("grid", f"M{self.left} {self.y(share)}H{self.width - self.right}")
+        return line + label(text, self.left - 5, self.y(share) + 4, anchor="end")
+
+    def foot(self, share: float, text: str) -> str:
+        """What a place on the lower edge stands for."""
+        return label(text, self.x(share), self.y(0) + 15, anchor="middle")
+
+
+def colour(index: int, of: str = "c") -> str:
+    """The class of the colour of something by its number; `of` a line it is 's'."""
+    return f"{of}{index % len(COLOURS)}"
+
+
+def _written(value: object) -> str:
+    return f"{value:.1f}" if isinstance(value, float) else str(value)

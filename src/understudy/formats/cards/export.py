@@ -23,7 +23,7 @@ from understudy.story.dialogue import Situation
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Line, Relation, Scene
 from understudy.story.wording import listed, scene_sentence, tie_sentence
-from understudy.text import words
+from understudy.text import find_name, words
 
 __all__ = ["card_at"]
 
@@ -298,13 +298,13 @@ class CardScene:
         text = one_line(utterance.said.text)
         if len(text) < FULL_LINE.get(self.language, FULL_LINE["en"]):
             return False
-        if self._names_of_others.search(text):
+        if find_name(text, self._names_of_others):
             return False
         if self._faced is None:
             return not self._second_person.search(text) and not _calls_somebody(text)
         heard = utterance.heard.speaker if utterance.heard else None
         is_faced = self._faced in (heard, utterance.answered_by) or utterance.others == {self._faced}
-        return is_faced or self._names_of(self._faced).search(text) is not None
+        return is_faced or find_name(text, self._names_of(self._faced)) is not None
 
     @property
     def _second_person(self) -> re.Pattern[str]:
@@ -314,7 +314,8 @@ class CardScene:
         """The last exchanges with one person, a block for each scene."""
         partner = self._partner
         is_user_themselves = partner in (None, self._faced)  # who is called by the name that they go by there
-        calls = None if is_user_themselves else self._names_of(str(partner), BEFORE_CALL, AFTER_CALL)
+        names = () if partner is None or is_user_themselves else self._names_of(partner)
+        calls = re.compile(f"{BEFORE_CALL}(?:{'|'.join(map(re.escape, names))}){AFTER_CALL}") if names else None
         parts: list[str] = []
         scene = None
         for utterance in self._with(partner)[-EXCHANGES:]:
@@ -384,14 +385,15 @@ class CardScene:
     def _thoughts(self) -> frozenset[object]:
         return frozenset(line.moment for line in self.persona.past.thoughts())
 
-    def _names_of(self, name: str, before: str = r"\b", after: str = r"\b") -> re.Pattern[str]:
+    def _names_of(self, name: str) -> tuple[str, ...]:
+        """A name, its parts and its aliases, the longest first."""
         situation = self.situation
         known = (*situation.acquaintances, *situation.present, *([situation.faced] if situation.faced else []))
         aliases = {alias for other in known if other.name == name for alias in other.aliases}
-        return _any_of({name, *_parts(name), *aliases}, before, after)
+        return tuple(sorted({name, *_parts(name), *aliases} - {""}, key=len, reverse=True))
 
     @cached_property
-    def _names_of_others(self) -> re.Pattern[str]:
+    def _names_of_others(self) -> tuple[str, ...]:
         """Everybody else the character knows, without the interlocutor."""
         situation, persona = self.situation, self.persona
         spared = {persona.name, self._faced or ""}
@@ -400,21 +402,12 @@ class CardScene:
         names |= {tie.to for tie in persona.relations if tie.to not in spared}
         names |= {who for utterance in self._recent for who in utterance.others if who not in spared}
         spared_names = {part for name in spared for part in (name, *_parts(name))}
-        return _any_of(names - spared_names)
+        return tuple(names - spared_names)
 
 
 def _parts(name: str) -> Iterator[str]:
     """A first or last name alone; particles are none."""
     return (part for part in name.split() if len(part) > 2 and part[0].isupper())
-
-
-def _any_of(names: set[str], before: str = r"\b", after: str = r"\b") -> re.Pattern[str]:
-    """Any of the names; where words are not divided by blanks, wherever it stands."""
-    spelled = [re.escape(name) for name in sorted(filter(None, names), key=len, reverse=True)]
-    if before == r"\b":
-        spelled = [name if not name.isascii() else rf"\b{name}\b" for name in spelled]
-        before = after = ""
-    return re.compile(f"{before}(?:{'|'.join(spelled)}){after}" if spelled else r"(?!)")
 
 
 def _calls_somebody(text: str) -> bool:

@@ -43,6 +43,7 @@ __all__ = [
     "ARCHIVES",
     "LARGEST_FILE",
     "Charx",
+    "content_of",
     "is_charx",
     "missing_assets",
     "parse_card",
@@ -63,7 +64,7 @@ BACKFILLED = "(A V3 card, here in V2 form: a program that reads V3 cards shows a
 
 def read_card(path: Path) -> Card:
     """The card in a JSON, PNG or CHARX file."""
-    return read_charx(path).card if _is_archive(path) else parse_card(_content(path), path)
+    return read_charx(path).card if _is_archive(path) else parse_card(content_of(path), path)
 
 
 def parse_card(content: bytes, path: Path | None = None) -> Card:
@@ -98,7 +99,7 @@ def write_card(
         _replace(path, json_of(card) + b"\n")
         return
     picture_path = picture if isinstance(picture, Path) else None
-    own = _content(picture) if isinstance(picture, Path) else picture
+    own = content_of(picture) if isinstance(picture, Path) else picture
     if form == ".png":
         content = png_of(card, own, picture_path)
     else:
@@ -184,12 +185,13 @@ def _backfilled(card: Card) -> Card:
     return replace(older, document={**older.document, "data": data})
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path, what: str = "a card") -> bytes:
+    """The bytes of a file that holds `what`, within bounds."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > LARGEST_FILE:
-                raise InputError(f"has {size:,} bytes, more than a card may ({LARGEST_FILE:,}): make it smaller", path)
+                raise InputError(f"has {size:,} bytes, more than {what} may ({LARGEST_FILE:,}): make it smaller", path)
             return file.read(LARGEST_FILE)
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror}", path) from error

@@ -14,7 +14,7 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.formats.cards.document import card_of, one_line, whole_characters
-from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, parse_card
+from understudy.formats.cards.file import ARCHIVES, content_of, parse_card
 from understudy.formats.cards.lorebook import POSITIONS
 from understudy.formats.cards.png import SIGNATURE
 from understudy.story.types import LoreEntry
@@ -53,13 +53,7 @@ USES_PROBABILITY = (None, "useProbability", "useProbability")
 
 def read_lore(path: Path) -> tuple[LoreEntry, ...]:
     """The entries of a lorebook in a file."""
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"has over {LARGEST_FILE:,} bytes, more than a lorebook may: make it smaller", path)
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be opened: {error.strerror}", path) from error
-    return parse_lore(content, path)
+    return parse_lore(content_of(path, "a lorebook"), path)
 
 
 def parse_lore(content: bytes, path: Path | None = None) -> tuple[LoreEntry, ...]:

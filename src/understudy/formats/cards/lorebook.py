@@ -56,16 +56,11 @@ def lore_for(
     user: str = "",
     language: str = "en",
     budget: int | None = None,
-    scan_depth: int = SCAN_DEPTH,
-    is_recursive: bool = True,
     seed: int = 0,
 ) -> tuple[str, ...]:
     """What a chat brings up, macros filled in, in the order in which it belongs into a prompt."""
-    entries_found = active_entries(
-        entries, history, count_tokens,
-        char=char, user=user, budget=budget, scan_depth=scan_depth, is_recursive=is_recursive, seed=seed,
-    )  # fmt: skip
-    return tuple(fill_macros(entry.content, char, user, language) for entry in entries_found)
+    active = active_entries(entries, history, count_tokens, char=char, user=user, budget=budget, seed=seed)
+    return tuple(fill_macros(entry.content, char, user, language) for entry in active)
 
 
 def active_entries(
@@ -76,12 +71,10 @@ def active_entries(
     char: str = "",
     user: str = "",
     budget: int | None = None,
-    scan_depth: int = SCAN_DEPTH,
-    is_recursive: bool = True,
     seed: int = 0,
 ) -> tuple[LoreEntry, ...]:
     """The entries that a chat brings up. `budget` is in tokens; None for no limit."""
-    scan = _Scan(history, char, user, scan_depth)
+    scan = _Scan(history, char, user)
     spent = _Spending(budget, count_tokens, char, user)
     chance = f"{seed}\n{len(history)}\n{history[-1].text if history else ''}"
     ranked = sorted(enumerate(entries), key=lambda pair: (not pair[1].is_constant, -pair[1].order, pair[0]))
@@ -98,10 +91,10 @@ def active_entries(
         done = set(map(id, matching))
         waiting = [entry for entry in waiting if id(entry) not in done]
         leading = [entry for entry in fresh if not entry.prevents_recursion]
-        if is_recursive and leading:
+        if leading:
             scan.add(entry.content for entry in leading)
             is_recursing = True
-        elif is_recursive and (later := [number for number in levels if number > level]):
+        elif later := [number for number in levels if number > level]:
             is_recursing, level = True, later[0]
         else:
             break
@@ -109,11 +102,9 @@ def active_entries(
     return tuple(sorted(active, key=lambda entry: rank[id(entry)]))
 
 
-def keys_named(
-    entry: LoreEntry, history: Sequence[Turn], char: str = "", user: str = "", scan_depth: int = SCAN_DEPTH
-) -> tuple[str, ...]:
+def keys_named(entry: LoreEntry, history: Sequence[Turn], char: str = "", user: str = "") -> tuple[str, ...]:
     """The keys of an entry that the turns name; none where it is constant, or other lore brought it up."""
-    scan = _Scan(history, char, user, scan_depth)
+    scan = _Scan(history, char, user)
     return () if entry.is_constant else tuple(key for key in entry.keys if scan.names(key, entry))
 
 
@@ -123,9 +114,9 @@ class _Scan:
     A book may come from anybody, so every step is counted, and a scan that has taken `MAX_STEPS` finds no more.
     """
 
-    def __init__(self, history: Sequence[Turn], char: str, user: str, depth: int) -> None:
+    def __init__(self, history: Sequence[Turn], char: str, user: str) -> None:
         self._turns = [f"{MESSAGE}{turn.speaker}: {turn.text}" for turn in reversed(history)]
-        self._char, self._user, self._depth = char, user, depth
+        self._char, self._user = char, user
         self._recursed = ""
         self._left = MAX_STEPS
         self._texts = dict[tuple[int, bool], _ScannedText]()
@@ -168,7 +159,7 @@ class _Scan:
         return self._has(key, entry, self._scanned(entry, is_recursing=False))
 
     def _scanned(self, entry: LoreEntry, is_recursing: bool) -> _ScannedText:
-        depth = self._depth if entry.scan_depth is None else entry.scan_depth
+        depth = SCAN_DEPTH if entry.scan_depth is None else entry.scan_depth
         return self._text(min(max(depth, 0), len(self._turns)), is_recursing)
 
     def _text(self, depth: int, is_recursing: bool) -> _ScannedText:

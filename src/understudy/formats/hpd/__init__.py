@@ -192,7 +192,6 @@ LEVELS = ("book", "chapter", "scene", "line")
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     locations: list[tuple[tuple[int, int], int, RecordLocation]] = []
     names: dict[str, dict[str, None]] = {}
     first: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""HPD's relations by chapter: a workbook a book, a sheet a chapter, a row a person, columns as in `hpd.ties`.
+"""HPD's relations by chapter: a workbook a book, a sheet a chapter, a row a person, columns as below.
 
 The book's number is in the file's name ('book-1_...'); without one the story counts by chapters alone. Sheets may
 stand in any order and are read in that of their chapters. There are no scenes: the workbook says who is what to whom,

@@ -43,6 +43,7 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import DOUBTFUL, Story, is_story_file
 from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quoted
 from understudy.story.types import Character
+from understudy.text import one_line
 
 __all__ = [
     "QUOTATIONS",
@@ -222,12 +223,10 @@ class _CorrectionsParser(TableParser):
         return Corrections(self.path, bound, entries, tuple(self._undo()), people)
 
     def _person(self, table: TomlTable, line: int) -> Character:
-        name, aliases = self.optional_text(table, "name", line), table.get("aliases", [])
+        name = self.optional_text(table, "name", line)
         if not name:
             raise self.error("'name' is missing: say who it is", line)
-        if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
-            raise self.error(f"'aliases' is {quoted(aliases)}, not a list of names", line)
-        return Character(name, tuple(aliases))
+        return Character(name, self.texts(table, "aliases", line))
 
     def _entry(self, table: TomlTable, line: int) -> QuotationEntry:
         quote = self.optional_text(table, "quote", line)
@@ -251,10 +250,7 @@ class _CorrectionsParser(TableParser):
         )
 
     def _decision(self, table: TomlTable, line: int) -> SpeakerDecision:
-        speaker, not_speech = (
-            " ".join(self.optional_text(table, "speaker", line).split()),
-            table.get("not_speech", False),
-        )
+        speaker, not_speech = one_line(self.optional_text(table, "speaker", line)), table.get("not_speech", False)
         if not isinstance(not_speech, bool):
             raise self.error(f"'not_speech' is {quoted(not_speech)}, not true or false", line)
         if speaker and not_speech:
@@ -273,13 +269,13 @@ class _CorrectionsParser(TableParser):
 
     def _candidates(self, table: TomlTable, line: int) -> tuple[tuple[str, float], ...]:
         pairs = table.get("candidates", [])
-        if not isinstance(pairs, list):
-            raise self.error("'candidates' must be a list of [name, probability]", line)
         candidates = []
-        for pair in pairs:
-            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-                raise self.error("'candidates' must be a list of [name, probability]", line)
-            candidates.append((pair[0], self.share({"candidates": pair[1]}, "candidates", line, 0.0)))
+        for pair in pairs if isinstance(pairs, list) else [None]:
+            match pair:
+                case [str(name), probability]:
+                    candidates.append((name, self.share({"candidates": probability}, "candidates", line, 0.0)))
+                case _:
+                    raise self.error("'candidates' must be a list of [name, probability]", line)
         return tuple(candidates)
 
 

@@ -271,7 +271,7 @@ def _declared(source: SourceFile) -> list[Character]:
 # The people that an author declares in a cast.toml, joined with those found in the text.
 
 
-def with_declared(found: Sequence[NovelCharacter], declared: Sequence[Character]) -> tuple[NovelCharacter, ...]:
+def with_declared(characters: Sequence[NovelCharacter], declared: Sequence[Character]) -> tuple[NovelCharacter, ...]:
     """Declared people keep their names; whoever was found under one of these is the same person.
 
     A declared name belongs to one person: where two declared people match one of the text, the full name decides.
@@ -284,7 +284,7 @@ def with_declared(found: Sequence[NovelCharacter], declared: Sequence[Character]
             owners.setdefault(fold(alias), index)
     same: dict[int, list[NovelCharacter]] = {}
     others: list[NovelCharacter] = []
-    for character in found:
+    for character in characters:
         named = [owners[key] for name in (character.name, *character.aliases) if (key := fold(name)) in owners]
         if named:
             same.setdefault(named[0], []).append(character)
@@ -294,15 +294,17 @@ def with_declared(found: Sequence[NovelCharacter], declared: Sequence[Character]
     return (*people, *others)
 
 
-def _joined(index: int, person: Character, found: Sequence[NovelCharacter], owners: dict[str, int]) -> NovelCharacter:
+def _joined(
+    index: int, person: Character, characters: Sequence[NovelCharacter], owners: dict[str, int]
+) -> NovelCharacter:
     aliases = {fold(alias): alias for alias in person.aliases}
-    for character in found:
+    for character in characters:
         for name in (character.name, *character.aliases):
             if owners.get(fold(name), index) == index and fold(name) != fold(person.name):
                 aliases.setdefault(fold(name), name)
-    gender = next((character.gender for character in found if character.gender), "")
+    gender = next((character.gender for character in characters if character.gender), "")
     return NovelCharacter(
-        person.name, tuple(aliases.values()), gender, any(character.is_narrator for character in found)
+        person.name, tuple(aliases.values()), gender, any(character.is_narrator for character in characters)
     )
 
 

@@ -174,17 +174,13 @@ class _MetadataScanner:
         self._metadata.language = short if short in LANGUAGES else None
 
     def _role(self, token: Start, words: str) -> None:
-        attributes = token.attributes
-        own = attributes.get("xml:id")
-        for identifier in (*identifiers(attributes.get("sameAs")), *([own] if own else [])):
-            self._roles.setdefault(identifier, words)
+        elements = [token]
         if token.name == "role" and self._path and self._path[-1].name == "castItem":
-            item = self._path[-1].attributes
-            for identifier in (
-                *identifiers(item.get("sameAs")),
-                *([item["xml:id"]] if "xml:id" in item else []),
-            ):
-                self._roles.setdefault(identifier, words)
+            elements.append(self._path[-1])
+        for element in elements:
+            for identifier in (*identifiers(element.attributes.get("sameAs")), element.attributes.get("xml:id")):
+                if identifier:
+                    self._roles.setdefault(identifier, words)
 
     def _entry(self, token: Start, words: str) -> None:
         """An entry of the cast list: a name, up to the first comma where nothing is marked, and a description."""

@@ -33,8 +33,8 @@ __all__ = [
     "TextLine",
     "TranscriptStatistics",
     "collect_statistics",
-    "looks_like_label",
     "read_label",
+    "speaker_label",
 ]
 
 LONGEST_HEAD = 130
@@ -70,6 +70,11 @@ class Label(NamedTuple):
     head: str
     text: str
 
+    @property
+    def said(self) -> str:
+        """What comes after the label, with its notes before it: '(softly) No.'"""
+        return " ".join([*BRACKETED.findall(self.head), self.text]).strip()
+
 
 def read_label(text: str) -> Label | None:
     """The part before a colon at the start of the line, whether or not it is anybody's name."""
@@ -85,6 +90,12 @@ def read_label(text: str) -> Label | None:
     if not name or text[0] in OPENERS:
         return None
     return Label(name, head, text[match.end() :].lstrip(":： "))
+
+
+def speaker_label(text: str) -> Label | None:
+    """The label at the start of the line, where it looks like somebody's."""
+    label = read_label(text)
+    return label if label is not None and looks_like_label(label.name) else None
 
 
 @lru_cache(maxsize=16384)
@@ -245,7 +256,7 @@ def collect_statistics(lines: Iterable[TextLine]) -> TranscriptStatistics:
                 result.inner_labels.update(fold(match["name"]) for match in INNER_LABEL.finditer(text))
             if is_scene_mark(text):
                 result.scene_marks += 1
-            elif (label := read_label(text)) is not None and looks_like_label(label.name):
+            elif (label := speaker_label(text)) is not None:
                 if len(result.labels) < MOST_LABELS:
                     result.labels[fold(label.name)] += 1
                 capitals += label.name.isupper()

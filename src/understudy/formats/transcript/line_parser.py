@@ -31,8 +31,7 @@ from understudy.formats.transcript.labels import (
     Label,
     TextLine,
     TranscriptStatistics,
-    looks_like_label,
-    read_label,
+    speaker_label,
 )
 from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_goings, ends_open, without_brackets
 from understudy.sources.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
@@ -357,8 +356,7 @@ def _label_after_direction(text: str, stats: TranscriptStatistics) -> list[int]:
     direction = WHOLE.match(text) if text[0] in OPENERS and stats.full_length is None else None
     if direction is None:
         return []
-    label = read_label(text[direction.end() :].lstrip())
-    return [direction.end()] if label is not None and looks_like_label(label.name) else []
+    return [direction.end()] if speaker_label(text[direction.end() :].lstrip()) else []
 
 
 def _label_after_location(text: str, stats: TranscriptStatistics) -> list[int]:

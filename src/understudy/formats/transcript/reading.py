@@ -25,7 +25,6 @@ LEVELS = ("season", "episode", "scene", "line")
 
 
 def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file."""
     evidence = measure(source.head(), source.path)
     numbers = evidence.episode
     yield Opening(LEVELS if numbers else LEVELS[-2:])

@@ -14,17 +14,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from understudy.judging.guards.address import address
-from understudy.judging.guards.claims import others_deed, unsupported_claim
-from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, wrong_gender
+from understudy.judging.guards.claims import (
+    made_up_words,
+    others_deed,
+    poses_as_another,
+    speaks_as_another,
+    unsupported_claim,
+)
+from understudy.judging.guards.contradiction import against_age, against_profile, against_ties, outdated, wrong_gender
 from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
-from understudy.judging.guards.identity import made_up_words, poses_as_another, speaks_as_another
 from understudy.judging.guards.knowledge import invented, known_later, not_yet_known
-from understudy.judging.guards.outdated import outdated
-from understudy.judging.guards.quotations import repeated_line
+from understudy.judging.guards.phrases import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence
-from understudy.judging.guards.story_view import Stories, StoryView, StoryViews
-from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.judging.guards.story_view import Guard, Stories, StoryView, StoryViews, Verdict
 from understudy.story.dialogue import Draft, Situation, Turn
 
 __all__ = [

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from understudy.agents.addressing import Addressing, gender_of
-from understudy.agents.dialogue_context import KnownPeople, heard_turns
+from understudy.agents.dialogue_context import KnownPeople, heard_turns, introduced_names
 from understudy.agents.pools import KeyedCache
-from understudy.agents.prompting import introduced_names
-from understudy.judging.guards.verdict import Verdict
+from understudy.judging.guards.story_view import Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Other, Past
 from understudy.story.types import Moment
 from understudy.text import find_name
 
-__all__ = ["PeopleNames", "address", "company_at", "gender_of", "line_at", "own_names", "people_met", "people_named"]
+__all__ = ["address", "company_at", "line_at", "people_met", "people_named"]
 
 NAME = "address"
 OF_A_MAN = (
@@ -141,11 +140,6 @@ def _spoken_of(text: str, names: tuple[str, ...], own: bool = False) -> bool:
 # Who is who in a situation: the names of the one faced, of those present and of the absent; who heard a line.
 #
 # company(l) = who else was there for line l
-
-
-def own_names(situation: Situation) -> tuple[str, ...]:
-    attributes = situation.persona.attributes
-    return (situation.persona.name, *attributes.get("goes by", ()), *attributes.get("nickname", ()))
 
 
 @dataclass(frozen=True, slots=True)

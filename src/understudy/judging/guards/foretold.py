@@ -30,8 +30,7 @@ from understudy.agents.dialogue_context import last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
 from understudy.judging.guards.phrases import asks, has_negation, roots, sentences
-from understudy.judging.guards.story_view import StoryView, StoryViews
-from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
 from understudy.language.lexical.logistic import probability
 from understudy.story.chronology import Chronology
 from understudy.story.dialogue import Draft, Situation, Turn

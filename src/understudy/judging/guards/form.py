@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
-from understudy.agents.prompting import ACTION, shows_actions
-from understudy.judging.guards.address import own_names
+from understudy.agents.prompt_contents import ACTION, shows_actions
 from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, roots, sentences
-from understudy.judging.guards.verdict import Verdict
+from understudy.judging.guards.story_view import Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past, Persona
 from understudy.text import fold, guess_language, words

@@ -30,24 +30,14 @@ from understudy.judging.guards.phrases import (
     roots,
     sentences,
 )
-from understudy.judging.guards.story_view import StoryView, StoryViews
-from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Persona
 from understudy.story.wording import tie_sentence
 from understudy.text import words
 
-__all__ = [
-    "OF_THE_PERSONA",
-    "invented",
-    "known_later",
-    "known_words",
-    "not_yet_known",
-    "prepare",
-    "unheard_part",
-    "words_of_chat",
-]
+__all__ = ["OF_THE_PERSONA", "invented", "known_later", "known_words", "not_yet_known", "prepare", "words_of_chat"]
 
 NAME = "knowledge"
 WRITTEN = frozenset({"writer"})

@@ -1,34 +1,32 @@
-"""What guards read in a text: sentences, roots of words, numbers, names, whether it affirms or denies."""
+"""What guards read in a text: sentences, roots of words, numbers, names, whether it affirms, lines it repeats."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from threading import Lock
+from weakref import WeakKeyDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
 from understudy.language.encoding import shipped_model
 from understudy.language.encoding.encoder import load_tokenizer
 from understudy.novels.lexicon import lexicon_of
+from understudy.story.chronology import Chronology, PersonaKnowledge
+from understudy.story.persona import Persona
+from understudy.story.storyfile import Story
+from understudy.story.types import Moment
 from understudy.text import find_name, sentences, words
 
 __all__ = [
-    "NUMBERS",
-    "affirms",
-    "asks",
-    "called",
-    "denies",
-    "has_negation",
-    "is_ordinary",
-    "is_title",
-    "names_in",
-    "numbers_in",
-    "piece_counts",
-    "plain",
-    "repeats_runs",
-    "roots",
-    "sentences",
-]
+    "Hashes", "StoryRuns", "affirms", "asks", "called", "denies", "has_negation", "is_ordinary", "is_title",
+    "names_in", "numbers_in", "piece_counts", "plain", "repeated_line", "repeats_runs", "roots", "sentences",
+]  # fmt: skip
 
 NUMBERS = frozenset(
     """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
@@ -162,3 +160,155 @@ def _titles() -> frozenset[str]:
 @cache
 def _tokenizer() -> Callable[[Sequence[str]], list[list[int]]]:
     return load_tokenizer(shipped_model() / "tokenizer.json")
+
+
+# Finds lines that a draft repeats: an own old one, and any line of the story that the character has not heard.
+#
+# A run is five words in a row. What must not be said again must not be repeated by a writer either: an old line may be
+# a secret towards the one faced, or no longer true. And whoever says a line that is yet to be said knows the future, in
+# whatever ordinary words the line is, unless it is one that anybody might hit upon:
+#
+#     s is quoted   iff   half of the words of s stand in runs that only unheard lines have, and
+#                         -ln p(r) >= ln N + 8        for a stretch r of such runs, in a story of N words
+#
+# where p(r) is the product of the probabilities of each word after the one before it, as the story has them (the
+# bigram's count less 0.75, and 0.75 of the word's own). The longer a story, the more of what is ordinary stands
+# somewhere in it.
+
+
+RUN = 5
+QUOTED = 0.5
+SURPRISE = 8.0  # nats: one sentence in three thousand would be the same by chance
+DISCOUNT = 0.75
+OWN_LINES = 5_000  # the latest
+FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a run: odd, so that no word of it is lost
+
+_RUNS = KeyedCache[dict[tuple[str, ...], Moment]](32)
+_OF_STORIES: WeakKeyDictionary[Story, StoryRuns] = WeakKeyDictionary()
+_LOCK = Lock()
+
+Hashes = NDArray[np.uint64]
+
+
+def repeated_line(persona: Persona, text: str, least: float = 0.0) -> Moment | None:
+    """When the line was said that a text repeats most of; None where less than a share of the text is repeated."""
+    known = _runs_of(persona)
+    bag = words(text, persona.language)
+    moments, is_repeated = list[Moment](), [False] * len(bag)
+    for first, run in enumerate(_runs(bag)):
+        if run in known:
+            moments.append(known[run])
+            is_repeated[first : first + RUN] = [True] * RUN
+    if not moments or sum(is_repeated) < least * len(bag):
+        return None
+    return max(moments, key=moments.count)
+
+
+class StoryRuns:
+    """Which lines of a story have which runs."""
+
+    def __init__(self, story: Story) -> None:
+        self._chronology = Chronology.of(story)
+        self._words: dict[str, int] = {}
+        tokens, owners, line = list[int](), list[int](), 0
+        for scene in story.scenes():
+            for spoken in scene.lines:
+                for word in self._chronology.words(spoken.text):
+                    tokens.append(self._words.setdefault(word, len(self._words) + 1))
+                    owners.append(line)
+                line += 1
+        lines = np.array(owners, np.int64)
+        self._count_words(np.array(tokens, np.int64), lines)
+        hashes = _hashed(np.array(tokens, np.uint64))
+        within = lines[: len(hashes)] == lines[RUN - 1 : RUN - 1 + len(hashes)]
+        hashes, lines = hashes[within], lines[: len(hashes)][within]
+        order = np.lexsort((lines, hashes))
+        self._hashes, self._lines = hashes[order], lines[order]
+
+    @classmethod
+    def of(cls, story: Story) -> StoryRuns:
+        """The runs of a story, made once for as long as it is open."""
+        with _LOCK:
+            if story not in _OF_STORIES:
+                _OF_STORIES[story] = cls(story)
+            return _OF_STORIES[story]
+
+    def hashes_of(self, texts: Iterable[str]) -> Hashes:
+        """The runs of some texts."""
+        return np.concatenate([np.zeros(0, np.uint64), *map(self._hashes_of, texts)])
+
+    def is_quoted(self, text: str, knowledge: PersonaKnowledge, known: Hashes) -> bool:
+        """Does a text repeat lines which a persona has not heard? `known` are runs that it knows from elsewhere."""
+        own = self._hashes_of(text)
+        if not len(own):
+            return False
+        first = np.searchsorted(self._hashes, own, "left")
+        last = np.searchsorted(self._hashes, own, "right")
+        is_repeated = np.zeros(len(own) + RUN - 1, np.bool_)
+        for index in np.flatnonzero(last > first):
+            lines = self._lines[first[index] : last[index]]
+            before = lines[lines < knowledge.bound]
+            if own[index] and not knowledge.witnessed[before].any() and own[index] not in known:
+                is_repeated[index : index + RUN] = True
+        return bool(is_repeated.mean() >= QUOTED) and self._is_surprising(text, is_repeated)
+
+    def _count_words(self, tokens: NDArray[np.int64], lines: NDArray[np.int64]) -> None:
+        """How often each word stands in the story, and each pair of words side by side in a line."""
+        self._counts = np.bincount(tokens, minlength=len(self._words) + 1)
+        pairs = tokens[:-1] * len(self._counts) + tokens[1:]
+        self._pairs, self._pair_counts = np.unique(pairs[lines[:-1] == lines[1:]], return_counts=True)
+
+    def _is_surprising(self, text: str, is_repeated: NDArray[np.bool_]) -> bool:
+        """Is a stretch of the text so improbable in this story that nobody would hit upon it?"""
+        tokens = np.array([self._words.get(word, 0) for word in self._chronology.words(text)], np.int64)
+        total, needed = int(self._counts.sum()), math.log(max(int(self._counts.sum()), 1)) + SURPRISE
+        surprise = 0.0
+        for index in np.flatnonzero(is_repeated):
+            share = self._counts[tokens[index]] / total
+            if index and is_repeated[index - 1]:
+                before = self._counts[tokens[index - 1]]
+                beside = self._pair_count(int(tokens[index - 1]), int(tokens[index]))
+                surprise -= math.log(max(beside - DISCOUNT, 0.0) / before + DISCOUNT * share)
+            else:
+                surprise = -math.log(share)
+            if surprise >= needed:
+                return True
+        return False
+
+    def _pair_count(self, first: int, second: int) -> int:
+        pair = first * len(self._counts) + second
+        place = int(np.searchsorted(self._pairs, pair))
+        is_there = place < len(self._pairs) and self._pairs[place] == pair
+        return int(self._pair_counts[place]) if is_there else 0
+
+    def _hashes_of(self, text: str) -> Hashes:
+        """Of each run; 0 where it has a word that the story lacks."""
+        known = np.array([self._words.get(word, 0) for word in self._chronology.words(text)], np.uint64)
+        hashes = _hashed(known)
+        for offset in range(RUN if len(hashes) else 0):
+            hashes[known[offset : offset + len(hashes)] == 0] = 0
+        return hashes
+
+
+def _hashed(tokens: Hashes) -> Hashes:
+    count = max(len(tokens) - RUN + 1, 0)
+    hashes = np.zeros(count, np.uint64)
+    for offset in range(RUN):
+        hashes = (hashes ^ tokens[offset : offset + count]) * FACTOR  # wraps around, as is meant
+        hashes ^= hashes >> np.uint64(29)
+    return hashes
+
+
+def _runs_of(persona: Persona) -> dict[tuple[str, ...], Moment]:
+    def index() -> dict[tuple[str, ...], Moment]:
+        return {
+            run: line.moment
+            for line in persona.past.lines(OWN_LINES)
+            for run in _runs(words(line.text, persona.language))
+        }
+
+    return _RUNS.get_or_create((id(persona.past), persona.language), persona.past, index)
+
+
+def _runs(bag: list[str]) -> list[tuple[str, ...]]:
+    return [tuple(bag[first : first + RUN]) for first in range(len(bag) - RUN + 1)]

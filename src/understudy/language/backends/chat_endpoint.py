@@ -97,7 +97,7 @@ class ChatEndpoint:
                         if not answer.has_begun and monotonic() > thinks_until:
                             raise self._failures.thought_too_long()
         except (OSError, HTTPException, NotEvents, Failure) as error:
-            failure = self._told(error, has_begun)
+            failure = self._as_failure(error, has_begun)
         if not answer.is_finished and cancellation.is_cancelled:
             raise Cancelled
         if not answer.is_finished and failure is not None:
@@ -176,7 +176,7 @@ class ChatEndpoint:
         if not any(choice.text.strip() for choice in choices):
             raise self._failures.empty(choices[0] if choices else None)
 
-    def _told(self, error: Exception, has_begun: bool) -> Failure:
+    def _as_failure(self, error: Exception, has_begun: bool) -> Failure:
         if isinstance(error, Failure):
             return error
         if isinstance(error, TimeoutError):

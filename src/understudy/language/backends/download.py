@@ -54,7 +54,7 @@ def download(
     sha256: str | None = None,
     headers: Mapping[str, str] | None = None,
     progress: Progress = ignore_progress,
-) -> Path:
+) -> None:
     """Fetch `url` into `target`. `headers` go to the host of `url` alone, wherever it redirects to.
 
     Without `sha256`, the hash that the Hugging Face hub states is taken, where it does.
@@ -77,7 +77,6 @@ def download(
                 raise _broken_off(url, part, error) from error
             time.sleep(0 if _size(part) > size else pause_s)
     put_in_place(part, target, sha256 or stated_sha256, total, progress)
-    return target
 
 
 def put_in_place(part: Path, target: Path, sha256: str | None, size: int | None, progress: Progress) -> None:

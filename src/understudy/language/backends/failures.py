@@ -26,16 +26,8 @@ WORD = re.compile(r"[^\s\"'{}\[\](),:;<>]+")
 KEY_PART = 6  # so many letters of a key in a row are not shown, in whatever case or encoding
 HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title)\b", re.IGNORECASE | re.DOTALL)
 TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
-OPTIONAL_FIELDS = (  # of a request: what a server may refuse and still answer without
-    "stream_options",
-    "max_completion_tokens",
-    "max_tokens",
-    "logprobs",
-    "seed",
-    "temperature",
-    "top_p",
-    "stop",
-    "n",
+OPTIONAL_FIELDS = tuple(  # of a request: what a server may refuse and still answer without
+    "stream_options max_completion_tokens max_tokens logprobs seed temperature top_p stop n".split()
 )
 QUOTED_N = re.compile(r"""(['"`])n\1""")
 UNSUPPORTED = re.compile(
@@ -121,11 +113,8 @@ class Failures:
             return self._failure(f"HTTP {status} {_phrase(status)}" + self._advice(status, ""))
         page = TITLE.search(body) if HTML.match(body) else None
         message = self.excerpt(error_message(document) or (page[1] if page else body))
-        text = (
-            f"HTTP {status} {_phrase(status)}".rstrip()
-            + (f": {message}" if message else "")
-            + self._advice(status, message)
-        )
+        text = f"HTTP {status} {_phrase(status)}".rstrip() + (f": {message}" if message else "")
+        text += self._advice(status, message)
         if status in TRANSIENT or status >= 500:
             is_final = isinstance(document, dict) and "insufficient_quota" in json.dumps(document.get("error"))
             return self._failure(text, NEVER if is_final else ALWAYS, _retry_after_s(headers))

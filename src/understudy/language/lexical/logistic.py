@@ -102,9 +102,9 @@ def _with_intercept(rows: SparseRows) -> SparseRows:
     """The rows with one more column, 1 throughout."""
     starts = rows.starts + np.arange(len(rows) + 1)
     columns, values = np.full(starts[-1], rows.width), np.ones(starts[-1])
-    given = np.ones(starts[-1], dtype=np.bool_)
-    given[starts[1:] - 1] = False
-    columns[given], values[given] = rows.columns, rows.values
+    is_feature = np.ones(starts[-1], dtype=np.bool_)
+    is_feature[starts[1:] - 1] = False
+    columns[is_feature], values[is_feature] = rows.columns, rows.values
     return SparseRows(starts, columns, values, rows.width + 1)
 
 

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from understudy.database import Database, Postgres, Sqlite
+from understudy.database import Postgres, Sqlite
 from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Timeouts
 from understudy.errors import MissingExtra
 from understudy.metrics.utterances.vector_indexes import LARGEST_SEARCH, PgvectorIndex, Progress, Vector, VectorGraph
@@ -24,27 +24,20 @@ EXACT_UP_TO = 50_000
 FIRST_K = 4  # neighbours asked of an index for each result wanted, before the condition is checked
 
 
-class UtteranceDatabase(Database, Protocol):
+class _VectorSearch(ABC):
+    """`nearest` of a database: all vectors that match are compared, or an index finds nearly all of the nearest."""
+
     vector_type: str
     """The column type of a vector."""
     vector_parameter: str
     """The placeholder of a vector in a statement."""
-
-    def vector_value(self, vector: Vector) -> Any:
-        """A vector as the value of a `vector_parameter`."""
-
-    def nearest(
-        self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None = None
-    ) -> list[tuple[int, float]]:
-        """(id, cosine) of the utterances most like a vector that fulfil a condition, best first."""
-
-
-class _VectorSearch(ABC):
-    """`nearest` of a database: all vectors that match are compared, or an index finds nearly all of the nearest."""
-
     largest_k: int
     """Neighbours after which the exact search is the better choice."""
     rows: Callable[..., list[tuple[Any, ...]]]
+
+    @abstractmethod
+    def vector_value(self, vector: Vector) -> Any:
+        """A vector as the value of a `vector_parameter`."""
 
     @abstractmethod
     def _neighbours(self, vector: Vector, k: int, progress: Progress | None) -> list[int]:
@@ -60,6 +53,7 @@ class _VectorSearch(ABC):
     def nearest(
         self, vector: Vector, where: str, parameters: Sequence[Any], count: int, progress: Progress | None = None
     ) -> list[tuple[int, float]]:
+        """(id, cosine) of the utterances most like a vector that fulfil a condition, best first."""
         where = f"vector IS NOT NULL AND {where}"
         if self._exceeds_exact_search(where, parameters):
             with suppress(MissingExtra, OSError, RuntimeError):
@@ -139,3 +133,6 @@ class UtterancePostgres(Postgres, _VectorSearch):
             (self.vector_value(vector), *parameters, count),
         )
         return [(number, 1 - float(distance)) for number, distance in rows]
+
+
+UtteranceDatabase = UtteranceSqlite | UtterancePostgres

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 
 from understudy.errors import InputError
+from understudy.language.encoding.cache import cache_key
 from understudy.story.dialogue import Score
 from understudy.story.types import LARGEST, Moment
 
@@ -56,12 +56,8 @@ class Utterance:
     @property
     def key(self) -> str:
         """Identifies an utterance by its text, character, time and story, whichever file it is from."""
-        digest = blake2b(digest_size=16)
-        parts = (self.character, self.text, pack_moment(self.since), pack_moment(self.until))
-        for part in (*parts, self.story) if self.story else parts:
-            encoded = part.encode("utf-8", "surrogatepass")
-            digest.update(len(encoded).to_bytes(8, "little") + encoded)
-        return digest.hexdigest()
+        story = (self.story,) if self.story else ()
+        return cache_key(self.character, self.text, pack_moment(self.since), pack_moment(self.until), *story).hex()
 
 
 @dataclass(frozen=True, slots=True)

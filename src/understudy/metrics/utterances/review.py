@@ -127,6 +127,7 @@ class Review:
             )
         # From the bound upwards and downwards by the index, so that not all scores are sorted.
         joined = f"SELECT {FIELDS}, value FROM scores JOIN utterances ON utterances.id = utterance WHERE {where}"
+        around = (*parameters, near.metric, near.bound, limit)
         results = rows(
             f"""SELECT {FIELDS} FROM (
                     SELECT * FROM ({joined} AND metric = ? AND value >= ? ORDER BY value, utterance LIMIT ?) AS above
@@ -134,18 +135,7 @@ class Review:
                     SELECT * FROM ({joined} AND metric = ? AND value < ?
                                    ORDER BY value DESC, utterance DESC LIMIT ?) AS below
                 ) AS near_it ORDER BY abs(value - ?), id LIMIT ?""",
-            (
-                *parameters,
-                near.metric,
-                near.bound,
-                limit,
-                *parameters,
-                near.metric,
-                near.bound,
-                limit,
-                near.bound,
-                limit,
-            ),
+            (*around, *around, near.bound, limit),
         )
         if len(results) < limit:
             results += rows(

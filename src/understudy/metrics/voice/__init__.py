@@ -33,26 +33,23 @@ from numpy.typing import NDArray
 from understudy.language.lexical import Lines
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.lexical.rows import Reals, SparseRows, segment_sums
-from understudy.metrics.line_metric import LineMetric, Samples
+from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model
 
-__all__ = ["ENOUGH_LINES", "HEARD_FROM", "VoiceCast", "voice"]
+__all__ = ["ENOUGH_LINES", "MIN_TRAINED_LINES", "VoiceCast", "voice"]
 
 ORDERS = (1, 2)
 HELD = 10.0  # lines that are taken to have any term, as many as fit of the character and of the others
 FEW_TERMS = 5
 FIFTHS = 5
 ENOUGH_LINES = 20  # of the character: with fewer, a fifth of them is too small
-LEAST_HEARD = (
-    0.6  # AUC on the lines held back, below which later lines are told from others' little better than by chance
-)
+MIN_AUC = 0.6  # AUC on the lines held back; below it later lines are hardly told from those of others
 INSTEAD = "psprob-weighted says who is likelier to have said a line"
 
 Chosen = NDArray[np.bool_]
 
-HEARD_FROM = 5  # sample lines that the trained model needs
-NAMED = 3  # reasons named
+MIN_TRAINED_LINES = 5  # sample lines that the trained model needs
 AT_ONCE = 2000  # lines scored at once, so that memory does not grow with their number
 
 
@@ -70,7 +67,7 @@ class Contrast:
             indices = np.flatnonzero(held_back)
             scores[indices] = _scores([bag.take(indices) for bag in bags], leanings)
         share = np.where(own, 1 / own.sum(), 1 / (~own).sum())
-        self.heard = auc(scores, own)
+        self.held_back_auc = auc(scores, own)
         self.slope, self.shift = fit_binary(scores[:, None], own.astype(np.float64), share).tolist()
         self._leanings = [_leanings(bag, own, ~own) for bag in bags]
 
@@ -126,13 +123,13 @@ class VoiceCast:
 def voice(samples: Samples, name: str, cast: VoiceCast | None = None) -> LineMetric:
     """The metric for a character; a Japanese `cast` may be shared by several."""
     japanese = samples.language == "ja"
-    count, enough = samples.count(name), HEARD_FROM if japanese else ENOUGH_LINES
+    count, enough = samples.count(name), MIN_TRAINED_LINES if japanese else ENOUGH_LINES
     missing = ""
     if count < enough:
         missing = f"{name} has {count or 'no'} sample lines: a voice is heard from {enough} on"
         missing += f"; {INSTEAD}" if count and not japanese else ""
-    elif not japanese and len(samples.names) < 2:
-        missing = f"nobody but {name} has sample lines: there is no one to tell apart"
+    elif not japanese:
+        missing = samples.lack_of(name, ALONE)
     if japanese:
         return TrainedVoice(samples, name, cast, missing)
     return ContrastVoice(samples, name, missing)
@@ -158,7 +155,7 @@ class TrainedVoice(LineMetric):
         return sigmoid(np.concatenate(parts) @ weights[:-1] + weights[-1])
 
     def why(self, lines: Lines, index: int) -> str:
-        return _describe(
+        return describe_telling(
             self._comparison.telling(self._model.encode([lines.texts[index]]), 0), "its manner of speaking"
         )
 
@@ -170,21 +167,15 @@ class ContrastVoice(LineMetric):
         super().__init__("voice", samples, missing)
         if not missing:
             self._contrast = Contrast(samples, name)
-            if self._contrast.heard < LEAST_HEARD:
-                told = f"{name}'s lines are not told from those of others (AUC {self._contrast.heard:.2f} held back)"
-                self.missing = f"{told}; {INSTEAD}"
+            if (area := self._contrast.held_back_auc) < MIN_AUC:
+                unclear = f"{name}'s lines are not told from those of others (AUC {area:.2f} held back)"
+                self.missing = f"{unclear}; {INSTEAD}"
 
     def measured(self, lines: Lines) -> Reals:
         return self._contrast.values(lines)
 
     def why(self, lines: Lines, index: int) -> str:
-        return _describe(self._contrast.telling(lines, index), "none of its words has been said by anybody")
-
-
-def _describe(telling: list[tuple[str, float]], otherwise: str) -> str:
-    sides = (("for", [what for what, weight in telling if weight > 0]),
-             ("against", [what for what, weight in telling if weight < 0]))  # fmt: skip
-    return "; ".join(f"{side}: {', '.join(some[:NAMED])}" for side, some in sides if some) or otherwise
+        return describe_telling(self._contrast.telling(lines, index), "none of its words has been said by anybody")
 
 
 # A character's own lines do not all score alike: a 'Yes.' sounds like anybody. So a new line is told by its percentile
@@ -230,8 +221,8 @@ def voice_spread(samples: Samples, name: str) -> VoiceSpread | None:
         held_back = [int(index) for index in chosen if index % FIFTHS == fifth]
         if not held_back:
             continue
-        heard = [line for index, line in enumerate(own) if index % FIFTHS != fifth]
-        others = Samples({**everybody, name: heard}, samples.language)
+        remaining = [line for index, line in enumerate(own) if index % FIFTHS != fifth]
+        others = Samples({**everybody, name: remaining}, samples.language)
         metric = voice(others, name)
         if metric.missing:
             return None

@@ -231,7 +231,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
     file = {"file": path.name, "language": language}
     learners = [agent for agent in setting.agents if agent in FITTED_AGENTS]
     for given in (CANDIDATES, *setting.given):
-        asked = [withhold(example, given) for example in examples]
+        shown = [withhold(example, given) for example in examples]
         fitting = _fitting(setting, examples, given)
         for agent in setting.agents if given != CANDIDATES else learners:
             what: Row = {**file, "agent": agent, "given": given}
@@ -240,7 +240,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
                 what["judged_by"] = setting.fitted_on
             scores: list[Scores] | str | None = None
             with results.missing:
-                scores = fitting.scores(agent) if agent in FITTED_AGENTS else _asked(setting, agent, given, asked)
+                scores = fitting.scores(agent) if agent in FITTED_AGENTS else _scores(setting, agent, given, shown)
             if scores is None:
                 continue
             if isinstance(scores, str):
@@ -251,21 +251,21 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
             results.rows += ranking_rows(what, items, setting.seed)
             about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
             if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
-                results.mistakes += worst_sessions(what, asked, scores[0])
+                results.mistakes += worst_sessions(what, shown, scores[0])
         if given in RERANKED and tuple(setting.agents) == AGENTS and language == READ:
-            _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, asked, results)
+            _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, shown, results)
         if fitting.weights:
             about.setdefault("weights", {})[given] = fitting.weights
 
 
 def _judge_reranker(
-    setting: _Setting, what: Row, examples: Sequence[Example], asked: Sequence[Example], results: _Results
+    setting: _Setting, what: Row, examples: Sequence[Example], shown: Sequence[Example], results: _Results
 ) -> None:
     """The ranking by the one feature that was learned elsewhere, where it has been worked out anyway."""
     if isinstance(setting.reranked, str):
         results.rows += unranked_rows(what, setting.reranked)
         return
-    scores = [setting.reranked.scores(example) for example in asked]
+    scores = [setting.reranked.scores(example) for example in shown]
     items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, [scores]))
     results.items.append(items)
     results.rows += ranking_rows(what, items, setting.seed)
@@ -282,7 +282,7 @@ def _fitting(setting: _Setting, examples: Sequence[Example], given: str) -> Fitt
     return Fitting(examples, setting.training, given, setting.groups, setting.seed, watch)
 
 
-def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) -> list[Scores] | str:
+def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example]) -> list[Scores] | str:
     """The agent's scores, or why there are none."""
     opened = setting.judged[agent]
     if isinstance(opened, str):
@@ -292,7 +292,7 @@ def _asked(setting: _Setting, agent: str, given: str, asked: Sequence[Example]) 
         setting.progress(f"{doing}, {given}", done, total)
 
     try:
-        return [scores_of(opened, asked, watch, setting.cache)]
+        return [scores_of(opened, shown, watch, setting.cache)]
     except MissingExtra as error:
         return str(error)
 

@@ -38,14 +38,10 @@ from understudy.text import fold
 
 __all__ = [
     "FEWEST_SCENES",
-    "FITTED",
     "FITTED_AGENTS",
     "FOLDS",
-    "PENALTY",
     "REPEATS",
     "TOO_FEW",
-    "ChoiceModel",
-    "FittedRanker",
     "FittingSessions",
     "cross_validate",
     "feature_groups",
@@ -130,8 +126,8 @@ def _minimum(loss: _ChoiceLoss, signs: Reals, constant: NDArray[np.bool_]) -> Re
     value = loss(weights)
     for _ in range(ROUNDS):
         gradient, hessian = loss.slope(weights)
-        held = constant | ((weights == 0) & (signs * gradient > 0))
-        free = np.flatnonzero(~held)
+        fixed = constant | ((weights == 0) & (signs * gradient > 0))
+        free = np.flatnonzero(~fixed)
         if not len(free) or np.abs(gradient[free]).max() < TOLERANCE:
             break
         step = np.zeros_like(weights)

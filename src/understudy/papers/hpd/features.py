@@ -36,7 +36,6 @@ __all__ = [
     "Feature",
     "FeatureGroup",
     "Meaning",
-    "SlowFeatures",
     "TextFeatures",
     "feature_rows",
     "features_of",
@@ -262,8 +261,8 @@ def _prepare_names(example: Example) -> Callable[[str], Sequence[float]]:
     others = [name for name in others if fold(name) != fold(own)]
     forms = {name: (name, *name.split()) for name in (own, *others) if name.strip()}
     names = CharacterNames(forms, situation.persona.language)
-    told = " ".join((situation.setting, *(f"{turn.speaker} {turn.text}" for turn in example.history)))
-    known = set(CAPITAL.findall(told)) - set(own.split())
+    context = " ".join((situation.setting, *(f"{turn.speaker} {turn.text}" for turn in example.history)))
+    known = set(CAPITAL.findall(context)) - set(own.split())
     has_context = bool(example.history or situation.setting)
 
     def values(text: str) -> list[float]:
@@ -308,13 +307,13 @@ def _attributes(example: Example) -> Callable[[str], Sequence[float]]:
     situation, language = example.situation, example.situation.persona.language
     present = frozenset[str]().union(*(roots(name, language) for name in present_names(situation, example.history)))
     sentences = (*situation.persona.profile, *(text for other in situation.present for text in other.profile))
-    told = frozenset[str]().union(*(roots(text, language) for text in sentences)) - present
+    known = frozenset[str]().union(*(roots(text, language) for text in sentences)) - present
     faced = situation.faced
     titles = set(words(" ".join(faced.profile), language)) if faced is not None else set()
     known_titles = TITLES.get(language, frozenset())
 
     def values(text: str) -> list[float]:
-        shared = roots(text, language) & told
+        shared = roots(text, language) & known
         weight = math.fsum(rarity(root) if language == "en" else 1.0 for root in shared)
         said = known_titles & set(words(text, language)) if titles else frozenset()
         return [math.sqrt(weight), sum(1 if title in titles else -1 for title in said)]

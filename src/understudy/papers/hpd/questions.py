@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy import __version__
-from understudy.agents.bank import stock_lines
-from understudy.agents.passages import plain_line
+from understudy.agents.plain_replies import stock_lines
 from understudy.agents.reply_lines import ReplyLine, StoryQuestion, question_at
+from understudy.agents.word_tokens import plain_line
 from understudy.bench.answers import MissingAnswers
 from understudy.errors import Dead, InputError, StoryError, Unborn
 from understudy.formats.hpd.writing import Positions, session_document
@@ -42,19 +42,7 @@ from understudy.story.types import Moment
 from understudy.story.wording import plain_lines
 from understudy.text import words
 
-__all__ = [
-    "LEAST",
-    "NEGATIVES",
-    "PROPOSALS",
-    "Proposal",
-    "ProposalFile",
-    "WrittenQuestions",
-    "are_nearly_equal",
-    "negatives_of",
-    "propose",
-    "usable_proposals",
-    "write_questions",
-]
+__all__ = ["WrittenQuestions", "are_nearly_equal", "negatives_of", "propose", "usable_proposals", "write_questions"]
 
 LEAST = 9  # negatives of a question
 TOO_FEW = f"fewer than {LEAST} proposals could be used"

@@ -142,11 +142,11 @@ class Reranked:
 
     def precompute(self, examples: Sequence[Example], progress: Progress = ignore_progress) -> None:
         read = [example for example in examples if example.situation.persona.language == READ and example.candidates]
-        asked = {_key(example): _shown(example) for example in read}
-        missing = [key for key in asked if key not in self._scores]
+        questions = {_key(example): _shown(example) for example in read}
+        missing = [key for key in questions if key not in self._scores]
         for first in range(0, len(missing), AT_ONCE):
             some = missing[first : first + AT_ONCE]
-            scores = scores_of(self._judged, [asked[key] for key in some], ignore_progress, self._cache)
+            scores = scores_of(self._judged, [questions[key] for key in some], ignore_progress, self._cache)
             self._scores.update(zip(some, scores))
             progress(NAME, first + len(some), len(missing))
 

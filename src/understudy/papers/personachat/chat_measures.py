@@ -57,7 +57,7 @@ ENDING = re.compile(
 )
 COMPLAINT = re.compile(
     r"\b(?:huh|wtf|pardon|makes? no sense|(?:do not|don'?t|didn'?t|did not) (?:understand|get it|make sense)|"
-    r"you (?:already|just) (?:said|positions|told)|stop repeating|repeat\w*|"
+    r"you (?:already|just) (?:said|asked|told)|stop repeating|repeat\w*|"
     r"are you (?:a |an )?(?:bot|robot|machine|human|real|ai)|stupid|idiot|boring|nonsense|weird|crazy)\b|"
     r"^\s*what\s*\?+\s*$|\?\?",
     re.IGNORECASE,
@@ -156,8 +156,8 @@ class _Vectors:
         self._heard, self._own = self._encoded(said, "heard"), self._encoded(profiles, "own")
         self._contradiction = shipped_contradiction_model()
 
-    def coherence(self, message: str, heard: str) -> float:
-        return float(self._reply[message] @ self._heard[heard])
+    def coherence(self, message: str, before: str) -> float:
+        return float(self._reply[message] @ self._heard[before])
 
     def persona_similarity(self, message: str, profile: Sequence[str]) -> float:
         return max(float(self._reply[message] @ self._own[sentence]) for sentence in profile)

@@ -35,15 +35,7 @@ from understudy.papers.personachat.sides import linked_profiles, training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 
-__all__ = [
-    "COMBINATION",
-    "COMBINED",
-    "LEAST_TURNS",
-    "bench_judged_chats",
-    "match_rows",
-    "open_language_model",
-    "profile_wins",
-]
+__all__ = ["COMBINED", "bench_judged_chats", "match_rows", "open_language_model", "profile_wins"]
 
 # Whose profile was it? What profile scorers and people choose between the bot's profile and another one.
 #

@@ -39,7 +39,7 @@ from understudy.papers.personachat.sides import (
 )
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["OTHERS", "ChatSide", "bench_profiles", "chat_rows", "direction_of", "sides_in"]
+__all__ = ["bench_profiles", "direction_of", "sides_in"]
 
 OTHERS = 100
 LENGTHS = tuple(range(1, 9))

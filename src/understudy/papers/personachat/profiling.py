@@ -33,7 +33,7 @@ from understudy.text import stop_words, words
 if TYPE_CHECKING:
     from understudy.language.encoding import SentenceEncoder
 
-__all__ = ["ProfileTrait", "profile_of", "self_descriptions", "sentences_in", "shared_words", "training_in"]
+__all__ = ["ProfileTrait", "profile_of", "self_descriptions", "sentences_in", "training_in"]
 
 MOST_LINES = 2_000  # the last ones: what holds is what was said last
 SUPPORT = 3

@@ -36,10 +36,8 @@ from understudy.language.lexical import TfIdf
 from understudy.language.lexical.tokenization import stems
 
 __all__ = [
-    "SCORERS",
     "Matrix",
     "ProfileScorer",
-    "Resemblance",
     "Training",
     "by_links",
     "by_words",
@@ -78,9 +76,9 @@ def by_words(sentences: Sequence[str], training: Training) -> Resemblance:
     """The measure `words`."""
     texts = [*training.utterances, *training.sentences]
     seen = Counter(stem for text in texts for stem in set(stems(text)))
-    fit_weights = _Weigh(seen, len(texts))
-    table = _SentenceWords((_unit(stems(text), fit_weights) for text in sentences), len(sentences))
-    return lambda said: np.stack([table.sums(_unit(stems(text), fit_weights)) for text in said])
+    weigh = _Weigh(seen, len(texts))
+    table = _SentenceWords((_unit(stems(text), weigh) for text in sentences), len(sentences))
+    return lambda said: np.stack([table.sums(_unit(stems(text), weigh)) for text in said])
 
 
 def by_links(sentences: Sequence[str], training: Training) -> Resemblance:
@@ -148,8 +146,8 @@ class _Weigh:
         return math.pow(math.log((1 + self._texts) / (1 + self._seen.get(stem, 0))), POWER)
 
 
-def _unit(bag: Sequence[str], fit_weights: Callable[[str], float]) -> dict[str, float]:
-    weights = {stem: (1 + math.log(count)) * fit_weights(stem) for stem, count in Counter(bag).items()}
+def _unit(bag: Sequence[str], weigh: Callable[[str], float]) -> dict[str, float]:
+    weights = {stem: (1 + math.log(count)) * weigh(stem) for stem, count in Counter(bag).items()}
     norm = math.hypot(*weights.values()) or 1.0
     return {stem: weight / norm for stem, weight in weights.items()}
 

@@ -5,7 +5,6 @@ A `Side` is one side of a dialogue: what was said, the profile that was given, a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.bench.run import Row, figure_row
-from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.metrics.statistics import interval
 from understudy.papers.personachat.scorers import Training
 from understudy.sources.source import SourceFile
+from understudy.training.corpus import PAIRS, read_pairs
 
 __all__ = [
     "ERRORS",
@@ -34,7 +33,6 @@ __all__ = [
     "training_of",
 ]
 
-PAIRS = "train_entailed_persona_utterance_pairs.json"
 LEAST_PROFILE = 4  # shorter ones are cut off: everybody was given four or five sentences
 
 
@@ -72,19 +70,13 @@ def training_of(data: Path) -> tuple[Training, list[Path]]:
     """What a folder has to learn from, and the files it lies in."""
     texts = sorted(data.glob("train_both_original*.txt"))[:1]
     sides = [side for path in texts for side in sides_of(path)]
-    pairs_file = data / PAIRS
-    pairs: list[tuple[str, str]] = []
-    if pairs_file.is_file():
-        try:
-            pairs = [(str(sentence), str(said)) for sentence, said in json.loads(pairs_file.read_text("utf-8"))]
-        except (ValueError, TypeError) as error:
-            raise InputError("is not a list of pairs of a profile sentence and an utterance", pairs_file) from error
+    pairs = read_pairs(data)
     training = Training(
         [text for side in sides for text in side.said],
         [text for side in sides for text in side.profile],
         pairs,
     )
-    return training, [*texts, *([pairs_file] if pairs else [])]
+    return training, [*texts, *([data / PAIRS] if pairs else [])]
 
 
 def fields_of(

@@ -30,7 +30,6 @@ from understudy.papers.tvshowguess.published import PAPER_RECALL
 from understudy.story.types import Scene
 
 __all__ = [
-    "RECALLED",
     "WINDOW",
     "annotated",
     "annotation_groupings",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -100,25 +100,19 @@ def bench_guess(
     guessers = find_guessers(models, names)
     also_assigned = unregistered(guessers) if assigned else set()
     all_of_them = together_name(guessers) if together else None
-    asked = [] if people is None else read_speaker_guesses(people)
+    human_guesses = [] if people is None else read_speaker_guesses(people)
     factories: dict[str, GuesserFactory] = {
         guesser.name: guesser for guesser in (*guessers, *(JOINT_ABLATIONS if ablations else ()))
     }
     if curve:
         factories |= {LESS.format(name): _less(share) for name, share in SHARES.items()}
-    guessed: list[GuessedSpeaker] = []
-    recalled: dict[str, dict[ShowInstance, tuple[int, ...]]] = {BY_WORDS: {}, BY_MEANING: {}}
-    left_out: dict[str, int] = {}
-    splits: dict[str, str | None] = {}
-    not_taught: dict[str, list[str]] = {}
     data = folder_of(data)
     annotations = read_annotations(data / ANNOTATED) if (data / ANNOTATED).is_dir() else []
     listed = read_needed_scenes(data / ANNOTATED / NEEDED) if (data / ANNOTATED / NEEDED).is_file() else {}
-    needed: dict[ShowInstance, frozenset[int]] = {}
     shows = [_masked_show(show, names, seed) for show in shows_in(data, judge, progress)]
     weights = together_weights(guessers, [training for _, _, training in shows]) if all_of_them else None
+    results = _GuessResults()
     for show, masking, training in shows:
-        left_out[show.name], splits[show.name] = show.left_out, show.split
         sampled = _sampled(show, limit, seed)
         answers: dict[str, Answers] = {}
         for model, factory in factories.items():
@@ -126,42 +120,69 @@ def bench_guess(
             guesser = factory(training) if knows(model, training) else Undecided()
             answers[model] = list(answers_of(model, sampled, masking, guesser, show, progress))
             if isinstance(guesser, Undecided):
-                not_taught.setdefault(model, []).append(show.name)
+                results.not_taught.setdefault(model, []).append(show.name)
             elif model in also_assigned:
                 answers[f"{model}+assigned"] = [(masked, one_each(guesses)) for masked, guesses in answers[model]]
         if all_of_them and weights is not None:
             answers[all_of_them] = weighted_answers([answers[guesser.name] for guesser in guessers], weights)
-        for model, own in answers.items():
-            if show.name not in not_taught.get(model, ()):
-                guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
-        scenes = [masked for masked, _ in next(iter(answers.values()))]
-        guessed += people_speakers(asked, show.name, scenes)
-        of_show = {(show.name, at): scenes for (name, at), scenes in listed.items() if name in ("", show.name)}
-        needed |= of_show
-        for how, ranked in recalled.items():
-            ranked |= _recalled(show, of_show, _reader(how) if of_show else None)
-    _check_taught(not_taught, len(shows))
+        results.add(show, answers, human_guesses, listed)
+    _check_taught(results.not_taught, len(shows))
+    guessed = results.guessed
     document = analyse(guessed, seed, annotation_groupings(guessed, annotations))
     document["flows"] = flows(annotations, shows_of(guessed, annotations))
     kinds = trained_kinds(models)
     of_kind = [{**row, "kind": kinds[row["model"]]} if row["model"] in kinds else row for row in document["rows"]]
-    rows = add_paper(of_kind, splits)
+    rows = add_paper(of_kind, results.splits)
     if {"joint", "joint without history"} <= factories.keys():
         rows += history_gain(guessed, annotations, "joint", "joint without history", seed)
-    for how, ranked in recalled.items():
-        rows += retrieval_rows(how, ranked, needed, seed)
-    learning = _learning(rows) if curve else []
-    judged = list(dict.fromkeys(speaker.model for speaker in guessed))
-    settings: dict[str, Any] = {"models": judged, "names": names, "left out": left_out}
-    if not_taught:
-        settings["not taught"] = not_taught
+    for how, ranked in results.recalled.items():
+        rows += retrieval_rows(how, ranked, results.needed, seed)
+    settings = results.settings(names)
     if weights is not None:
         settings["weights"] = dict(zip((guesser.name for guesser in guessers), weights.round(4).tolist()))
     files = [judge or data / JUDGED, *([] if people is None else [people])]
     manifest = manifest_of("guess", files, seed, limit, settings)
     if items is not None:
         write_items(items, _items(guessed), manifest)
-    return {**document, "rows": rows, "learning": learning, "manifest": manifest}
+    return {**document, "rows": rows, "learning": _learning(rows) if curve else [], "manifest": manifest}
+
+
+@dataclass(slots=True)
+class _GuessResults:
+    """What was guessed in all shows, and what is told of the shows beside it."""
+
+    guessed: list[GuessedSpeaker] = field(default_factory=list)
+    recalled: dict[str, dict[ShowInstance, tuple[int, ...]]] = field(
+        default_factory=lambda: {BY_WORDS: {}, BY_MEANING: {}}
+    )
+    needed: dict[ShowInstance, frozenset[int]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    splits: dict[str, str | None] = field(default_factory=dict)
+    not_taught: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(
+        self,
+        show: Show,
+        answers: Mapping[str, Answers],
+        human_guesses: Sequence[SpeakerGuess],
+        listed: Mapping[ShowInstance, frozenset[int]],
+    ) -> None:
+        """The answers about a show by model, what people said of it, and which of its scenes were needed."""
+        self.left_out[show.name], self.splits[show.name] = show.left_out, show.split
+        for model, own in answers.items():
+            if show.name not in self.not_taught.get(model, ()):
+                self.guessed += [speaker for answer in own for speaker in guessed_speakers(model, show.name, *answer)]
+        scenes = [masked for masked, _ in next(iter(answers.values()))]
+        self.guessed += people_speakers(human_guesses, show.name, scenes)
+        of_show = {(show.name, at): needed for (name, at), needed in listed.items() if name in ("", show.name)}
+        self.needed |= of_show
+        for how, ranked in self.recalled.items():
+            ranked |= _recalled(show, of_show, shipped_encoder() if how == BY_MEANING and of_show else None)
+
+    def settings(self, names: str) -> dict[str, Any]:
+        judged = list(dict.fromkeys(speaker.model for speaker in self.guessed))
+        settings: dict[str, Any] = {"models": judged, "names": names, "left out": self.left_out}
+        return settings | ({"not taught": self.not_taught} if self.not_taught else {})
 
 
 def _masked_show(show: Show, names: str, seed: int) -> tuple[Show, Masking, TrainingScenes]:
@@ -198,10 +219,6 @@ def _learning(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for row in rows
         if row["metric"] == "accuracy" and row["model"] in shares and row["n"] >= ENOUGH
     ]
-
-
-def _reader(how: str) -> TextEncoder | None:
-    return shipped_encoder() if how == BY_MEANING else None
 
 
 def _recalled(
@@ -293,25 +310,25 @@ Place = tuple[tuple[int, ...], int, int]
 
 def people_speakers(guesses: Sequence[SpeakerGuess], show: str, scenes: Iterable[Masked]) -> list[GuessedSpeaker]:
     """The speakers of a show's judged scenes that somebody guessed."""
-    asked: dict[Place, tuple[str, tuple[str, ...]]] = {}
+    speakers_at: dict[Place, tuple[str, tuple[str, ...]]] = {}
     for masked in scenes:
         *levels, number = masked.scene.moment.numbers
         for place, mask in enumerate(masks_of(masked.scene)):
-            asked[tuple(levels), number, place] = masked.answers[mask], masked.candidates
+            speakers_at[tuple(levels), number, place] = masked.answers[mask], masked.candidates
     by_show: dict[str, list[SpeakerGuess]] = {}
     for guess in guesses:
-        if _place(guess) in asked:
+        if _place(guess) in speakers_at:
             by_show.setdefault(guess.show, []).append(guess)
     if not by_show:
         return []
     own = max(by_show.values(), key=len)
-    names = _learned_names(own, asked)
+    names = _learned_names(own, speakers_at)
     votes: dict[Place, Counter[str]] = {}
     for guess in own:
         votes.setdefault(_place(guess), Counter())[names.get(guess.guess, guess.guess)] += 1
     speakers = []
     for (episode, number, place), counts in votes.items():
-        who, candidates = asked[episode, number, place]
+        who, candidates = speakers_at[episode, number, place]
         shares = {name: counts[name] / counts.total() for name in candidates}
         chosen = max(sorted(counts), key=lambda name: counts[name])
         speakers.append(GuessedSpeaker(PEOPLE, show, episode, number, place, who, chosen, shares))
@@ -323,10 +340,10 @@ def _place(guess: SpeakerGuess) -> Place:
 
 
 def _learned_names(
-    guesses: Sequence[SpeakerGuess], asked: Mapping[Place, tuple[str, tuple[str, ...]]]
+    guesses: Sequence[SpeakerGuess], speakers_at: Mapping[Place, tuple[str, tuple[str, ...]]]
 ) -> dict[str, str]:
     """People's names for the characters -> the show's."""
     together: dict[str, Counter[str]] = {}
     for guess in guesses:
-        together.setdefault(guess.who, Counter())[asked[_place(guess)][0]] += 1
+        together.setdefault(guess.who, Counter())[speakers_at[_place(guess)][0]] += 1
     return {name: counts.most_common(1)[0][0] for name, counts in together.items()}

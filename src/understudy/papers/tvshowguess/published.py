@@ -91,7 +91,7 @@ def _paper(row: Row, rows: Sequence[Row], splits: Mapping[str, str | None]) -> f
             return paper_accuracy(model, show, splits.get(show))
         case "scene_accuracy":
             return paper_scene(model, show, splits.get(show))
-        case "accuracy_by_speakers":  # with the same number of speakers in all, scenes fit_weights the same
+        case "accuracy_by_speakers":  # with the same number of speakers in all, scenes count alike
             return paper_scene(model, show, splits.get(show), row["speakers"])
         case "accuracy_by_character":
             return paper_character(model, show, splits.get(show), row["character"])

@@ -73,17 +73,7 @@ from understudy.papers.utterance_metrics.persona_models import (
 from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
 
-__all__ = [
-    "DESCRIBED",
-    "SCORERS",
-    "UNFIT",
-    "JudgedReplies",
-    "bench_voice",
-    "classifier_rows",
-    "cross_rows",
-    "descriptions_in",
-    "judged_in",
-]
+__all__ = ["SCORERS", "bench_voice", "judged_in"]
 
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely

@@ -34,7 +34,7 @@ from understudy.papers.personachat.sides import Side, fields_of, sides_of, train
 from understudy.papers.utterance_metrics.published import paper_mean
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["SCORERS", "bench_overlap"]
+__all__ = ["bench_overlap"]
 
 SCORERS = ("p_f1", "p_cover", "copying")
 WORDINGS = ("original", "revised")

@@ -23,6 +23,7 @@ from understudy.metrics.uppl import perplexity
 from understudy.text import guess_language
 from understudy.training.loop import Progress, no_progress
 from understudy.training.persona_lm import LineSettings, SpokenLines, train_causal, train_masked, weights_digest
+from understudy.training.pretrained import own_weights
 from understudy.training.run import TrainingTask
 
 __all__ = ["PersonaTuning", "fine_tune", "fine_tuned_scorer", "line_perplexities"]
@@ -51,8 +52,7 @@ def fine_tune(
 ) -> Transformer:
     """The model of one character; one that is in the folder already is opened and not trained again."""
     base = open_transformer(tuning.base, "cpu")
-    start = {weight: tensor.detach().numpy() for weight, tensor in base.network.named_parameters()}
-    plan = [weights_digest(start), asdict(tuning.settings), tuning.seed, list(texts)]
+    plan = [weights_digest(own_weights(base.network)), asdict(tuning.settings), tuning.seed, list(texts)]
     key = hashlib.sha256(json.dumps(plan).encode()).hexdigest()[:16]
     folder = tuning.models / f"{base.kind}-{key}"
     if not (folder / CARD).is_file():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["PAPER_SCORERS", "paper_figure", "paper_mean"]
+__all__ = ["paper_figure", "paper_mean"]
 
 PAPER_SCORERS = ("psprob", "ptsal", "uppl", "maxbleu")
 

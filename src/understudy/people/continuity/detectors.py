@@ -323,7 +323,7 @@ class BelongingsDetector(Detector):
                 for other, facts in self._facts.items()
                 if other != who
                 for fact in holding_at(facts, line.moment)
-                if any(held.matches(thing) for _, held in _things(fact))
+                if any(owned.matches(thing) for _, owned in _things(fact))
             ),
             None,
         )

@@ -98,11 +98,11 @@ class TermFinder:
 
     def find(self, text: str) -> list[StoryTerm]:
         """The terms of a text, each once."""
-        found = [self._people[number] for number in self._finder.find(text)]
+        terms = [self._people[number] for number in self._finder.find(text)]
         if self._is_english:
-            found += self._names_in(text)
-            found += self._things_in(text)
-        return list(dict.fromkeys(found))
+            terms += self._names_in(text)
+            terms += self._things_in(text)
+        return list(dict.fromkeys(terms))
 
     def people_in(self, text: str) -> list[str]:
         """Those of the cast whom a text names, each once."""
@@ -124,7 +124,7 @@ class TermFinder:
                 if word.islower():
                     self._lower[word] += 1
                 elif _is_within(text, match.start()):
-                    self._capital[_bare(word)] += 1
+                    self._capital[_without_possessive(word.lower())] += 1
             self._runs.update(
                 _without_possessive(match[0])
                 for match in RUN.finditer(text)
@@ -132,7 +132,7 @@ class TermFinder:
             )
 
     def _is_name(self, word: str) -> bool:
-        plain = _bare(word)
+        plain = _without_possessive(word.lower())
         return self._capital[plain] > 0 and self._can_be_name(word)
 
     def _names(self, story: Story) -> Iterator[tuple[int, str]]:
@@ -151,7 +151,7 @@ class TermFinder:
                     yield hidden if is_hidden else public, name
 
     def _can_be_name(self, word: str) -> bool:
-        plain = _bare(word)
+        plain = _without_possessive(word.lower())
         return plain not in ADDRESSES and self._capital[plain] >= TIMES_CAPITAL * self._lower[plain]
 
     def _names_in(self, text: str) -> Iterator[StoryTerm]:
@@ -189,7 +189,7 @@ class TermFinder:
     def _phrases(self, text: str) -> Iterator[tuple[str, str]]:
         """Pairs of words with nothing but a space between them, small words and people's names left out."""
         for first, second in pairwise(WORD.finditer(text)):
-            pair = first[0].lower(), _bare(second[0])
+            pair = first[0].lower(), _without_possessive(second[0].lower())
             if text[first.end() : second.start()] == " " and all(
                 len(word) >= SHORTEST_WORD and word not in self._left_out for word in pair
             ):
@@ -218,10 +218,6 @@ def _plain_forms(name: str) -> list[str]:
 
 def _without_titles(name: str) -> list[str]:
     return [word for word in WORD.findall(name) if word.lower() not in NOT_NAMES]
-
-
-def _bare(word: str) -> str:
-    return re.sub(r"['’]s$", "", word.lower())
 
 
 @cache
@@ -344,16 +340,16 @@ class Learning:
 
 
 def learnings(mentions: Mentions) -> dict[str, Learning]:
-    found: dict[str, Learning] = {}
+    learned: dict[str, Learning] = {}
     worth: dict[str, float] = {}
     for term, where in mentions.by_term.items():
         said = [mention for mention in where if mention.line.speaker is not None]
         hearings = first_hearings(said)
         item = f"{term.text} (true name)" if term.kind == "true name" else term.text
         if len(hearings) >= FEWEST_PEOPLE and len({mention.scene for mention in said}) > 1:
-            learning = found.setdefault(item, Learning(item, hearings))
+            learning = learned.setdefault(item, Learning(item, hearings))
             worth.setdefault(item, learning.steps * WEIGHTS[term.kind] * (LOOSE if term.is_loose else 1.0))
-    return {item: found[item] for item in sorted(found, key=lambda item: (-worth[item], item))}
+    return {item: learned[item] for item in sorted(learned, key=lambda item: (-worth[item], item))}
 
 
 # A fault of continuity: a line that does not fit what came before it, what it conflicts with, and how surely.

@@ -50,14 +50,14 @@ def unknown_faults(story: Story, mentions: Mentions, finder: TermFinder) -> list
 
 
 def _too_soon(term: StoryTerm, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:
-    heard: dict[str, Mention] = {}
+    first_mentions: dict[str, Mention] = {}
     last = where[0]
     for mention in where:
         who = mention.line.speaker
-        if who is not None and who not in heard and heard and mention.scene != last.scene:
-            first = next(iter(heard.values()))
+        if who is not None and who not in first_mentions and first_mentions and mention.scene != last.scene:
+            first = next(iter(first_mentions.values()))
             if not knowledge.may_name(who, term, mention):
-                confidence = knowledge.confidence(who, term, first, len(heard))
+                confidence = knowledge.confidence(who, term, first, len(first_mentions))
                 if term.kind == "name" and mention.scene - last.scene > FAR:
                     confidence = round(confidence * FAR_FACTOR, 2)
                 sources = tuple(dict.fromkeys((first.line.moment, last.line.moment)))
@@ -66,7 +66,7 @@ def _too_soon(term: StoryTerm, where: Sequence[Mention], knowledge: _Knowledge) 
         if who is not None or term.kind == "thing":
             last = mention
         for witness in mention.present if who is not None or term.kind in ("thing", "name") else ():
-            heard.setdefault(witness, mention)
+            first_mentions.setdefault(witness, mention)
 
 
 def _too_early(term: StoryTerm, where: Sequence[Mention], knowledge: _Knowledge) -> Iterator[Fault]:

@@ -26,7 +26,7 @@ from understudy.server.chats.schemas import StopRequest
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 
-__all__ = ["LEASE_S", "ChatLeases"]
+__all__ = ["ChatLeases"]
 
 LOG = logging.getLogger("understudy.server")
 LEASE_S = 10.0

@@ -13,7 +13,6 @@ from typing import Annotated
 
 import msgspec
 
-from understudy.database import Database
 from understudy.errors import InputError, UnderstudyError
 from understudy.people.memory import PeopleMemory, RememberedChat, Telling, remembered_person
 from understudy.server.chats import store
@@ -27,7 +26,7 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import MAX_NAME, Situation
 from understudy.story.storyfile import Story
 
-__all__ = ["ChatMemory", "MemoryDocument", "MemorySwitch", "RememberedSentence", "RememberedText"]
+__all__ = ["ChatMemory", "MemoryDocument", "MemorySwitch", "RememberedText"]
 
 
 class MemorySwitch(msgspec.Struct, forbid_unknown_fields=True):
@@ -133,10 +132,7 @@ class ChatMemory:
     ) -> MemoryDocument:
         """Change what is remembered here; a sentence that is not shown here cannot be changed from here."""
 
-        def read(db: Database) -> Chat:
-            return store.get_chat(db, chat_id)
-
-        chat = await self._database.read(read)
+        chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
         if chat.remember is None:
             raise Refused("nobody is remembered in this chat: switch it on first", 409)
         person = chat.remember
@@ -186,14 +182,6 @@ def _first_turn(path: Sequence[Message]) -> int:
 
 def _sentence(telling: Telling, character: str, story: Story, chat: Chat) -> RememberedSentence:
     return RememberedSentence(
-        number=telling.number,
-        character=character,
-        text=telling.text,
-        moment=telling.moment,
-        when=moment_in_words(telling.moment, story),
-        chat=telling.chat,
-        turn=telling.turn,
-        said=telling.said,
-        edited=telling.edited,
-        here=telling.chat == chat.id,
-    )
+        telling.number, character, telling.text, telling.moment, moment_in_words(telling.moment, story), telling.chat,
+        telling.turn, telling.said, telling.edited, here=telling.chat == chat.id,
+    )  # fmt: skip

@@ -14,10 +14,10 @@ import unicodedata
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 import msgspec
 
+from understudy.agents.conversation import message_last
 from understudy.errors import UnderstudyError
 from understudy.progress import Cancellation
 from understudy.server.chats.remembering import ChatMemory
@@ -122,13 +122,12 @@ class ReplyGenerator:
         return _message(situation, Reply(""), names, chat.characters), items()
 
     async def _with_question_last(self, chat: Chat, name: str, path: Sequence[Message]) -> Sequence[Message]:
-        """The path with the user's message after the replies of others to it, where this one was asked as well: each of
-        several answers the user, whoever else has by now."""
-        replies = list(takewhile(lambda message: message.is_reply, reversed(path)))[::-1]
-        asked = path[: len(path) - len(replies)]
-        if not replies or not asked or any(reply.author == name for reply in replies):
+        """The path with the user's message after the replies of others to it, where this one was asked as well."""
+        reordered = message_last(path, lambda each: each.is_reply, lambda each: each.author == name)
+        if reordered == list(path):
             return path
-        return [*asked[:-1], *replies, asked[-1]] if name in await self.who_answers(chat, asked) else path
+        asked = path[: path.index(reordered[-1]) + 1]
+        return reordered if name in await self.who_answers(chat, asked) else path
 
     def candidate(self, old: Message, tries: Sequence[Message]) -> Message | None:
         """The best candidate that was not tried yet; `tries` are the replies so far."""

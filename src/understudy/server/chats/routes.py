@@ -5,31 +5,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
-from understudy.server.chats.personas import OwnPersona
+from understudy.server.chats import schemas
 from understudy.server.chats.remembering import MemoryDocument, MemorySwitch, RememberedText
-from understudy.server.chats.schemas import (
-    AgentDocument,
-    AgentList,
-    ChatChanges,
-    ChatDocument,
-    ChatList,
-    ChatsQuery,
-    EditedMessage,
-    ExportFormat,
-    ExportQuery,
-    NewChat,
-    NewMessage,
-    NewTurn,
-    PersonaList,
-    SpeakerPersona,
-    StopRequest,
-)
+from understudy.server.chats.store import OwnPersona
 from understudy.server.operations import Call, Operations
 from understudy.server.problems import Refused
 from understudy.server.streaming import EventStream
@@ -39,7 +23,7 @@ __all__ = ["OPERATIONS"]
 
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
-FORMATS: dict[ExportFormat, tuple[str, str]] = {
+FORMATS: dict[schemas.ExportFormat, tuple[str, str]] = {
     "jsonl": ("application/jsonl", "jsonl"),
     "sillytavern": ("application/jsonl", "sillytavern.jsonl"),
     "markdown": ("text/markdown; charset=utf-8", "md"),
@@ -61,12 +45,12 @@ OPERATIONS = Operations("chats")
 
 
 @OPERATIONS("GET", "/api/chats", "Chats, the last changed first")
-async def list_chats(call: Call, query: ChatsQuery) -> ChatList:
-    return ChatList(await call.context.chats.list_chats(query.deleted))
+async def list_chats(call: Call, query: schemas.ChatsQuery) -> schemas.ChatList:
+    return schemas.ChatList(await call.context.chats.list_chats(query.deleted))
 
 
 @OPERATIONS("POST", "/api/chats", "Begin a chat: a story, who is there, when, and who one speaks as", status=201)
-async def create(call: Call, body: NewChat) -> ChatDocument:
+async def create(call: Call, body: schemas.NewChat) -> schemas.ChatDocument:
     sampling, speaker = body.sampling.sampling(), _speaker(body.speaker)
     return await call.context.chats.create(
         body.story, body.characters, body.at, speaker, body.agent, body.greeting, sampling
@@ -74,12 +58,12 @@ async def create(call: Call, body: NewChat) -> ChatDocument:
 
 
 @OPERATIONS("GET", CHAT, "A chat, with the branch that is shown")
-async def get(call: Call) -> ChatDocument:
+async def get(call: Call) -> schemas.ChatDocument:
     return await call.context.chats.get(call.path("chat"))
 
 
 @OPERATIONS("PATCH", CHAT, "Rename a chat, move it through the story, change who is there, show a branch")
-async def update(call: Call, body: ChatChanges) -> ChatDocument:
+async def update(call: Call, body: schemas.ChatChanges) -> schemas.ChatDocument:
     changes = msgspec.structs.asdict(body)
     changes["title"] = None if body.title is None else await _clean_of_chat(call, body.title)
     changes["speaker"] = body.speaker if isinstance(body.speaker, msgspec.UnsetType) else _speaker(body.speaker)
@@ -93,14 +77,14 @@ async def delete(call: Call) -> Response:
 
 
 @OPERATIONS("POST", CHAT + "/restore", "Bring a deleted chat back")
-async def restore(call: Call) -> ChatDocument:
+async def restore(call: Call) -> schemas.ChatDocument:
     return await call.context.chats.restore(call.path("chat"))
 
 
 @OPERATIONS(
     "POST", CHAT + "/messages", "Say something; events: said, thinking, reply, token, done, problem, end", media=EVENTS
 )
-async def say(call: Call, body: NewMessage) -> Response:
+async def say(call: Call, body: schemas.NewMessage) -> Response:
     text = await _clean_of_chat(call, body.text)
     return EventStream(*await call.context.chats.say(call.path("chat"), text, body.answerers))
 
@@ -108,12 +92,12 @@ async def say(call: Call, body: NewMessage) -> Response:
 @OPERATIONS(
     "POST", CHAT + "/turns", "Let somebody of the scene speak without saying anything", media=EVENTS, refuses=(409,)
 )
-async def take_turns(call: Call, body: NewTurn) -> Response:
+async def take_turns(call: Call, body: schemas.NewTurn) -> Response:
     return EventStream(*await call.context.chats.take_turns(call.path("chat"), body.characters))
 
 
 @OPERATIONS("POST", CHAT + "/stop", "Stop the reply that is being streamed; what was seen of it is kept")
-async def stop(call: Call, body: StopRequest) -> ChatDocument:
+async def stop(call: Call, body: schemas.StopRequest) -> schemas.ChatDocument:
     return await call.context.chats.stop(call.path("chat"), body.message, body.seen, body.after)
 
 
@@ -128,23 +112,23 @@ async def continue_reply(call: Call) -> Response:
 
 
 @OPERATIONS("POST", MESSAGE + "/edit", "Say something else in a message's place: a new branch", media=EVENTS)
-async def edit(call: Call, body: EditedMessage) -> Response:
+async def edit(call: Call, body: schemas.EditedMessage) -> Response:
     number, text = _number(call, "message"), await _clean_of_chat(call, body.text)
     return EventStream(*await call.context.chats.edit(call.path("chat"), number, text))
 
 
 @OPERATIONS("DELETE", MESSAGE, "Delete a message and what followed it")
-async def remove_message(call: Call) -> ChatDocument:
+async def remove_message(call: Call) -> schemas.ChatDocument:
     return await call.context.chats.remove_message(call.path("chat"), _number(call, "message"))
 
 
 @OPERATIONS("POST", MESSAGE + "/restore", "Bring back the message that was deleted last, with what followed it")
-async def restore_message(call: Call) -> ChatDocument:
+async def restore_message(call: Call) -> schemas.ChatDocument:
     return await call.context.chats.restore_message(call.path("chat"), _number(call, "message"))
 
 
 @OPERATIONS("POST", MESSAGE + "/branch", "A new chat from here", status=201)
-async def branch(call: Call) -> ChatDocument:
+async def branch(call: Call) -> schemas.ChatDocument:
     return await call.context.chats.branch(call.path("chat"), _number(call, "message"))
 
 
@@ -184,15 +168,15 @@ async def undo_memory(call: Call) -> MemoryDocument:
 
 
 @OPERATIONS("GET", "/api/agents", "Who can find the words for a character")
-async def list_agents(call: Call) -> AgentList:
+async def list_agents(call: Call) -> schemas.AgentList:
     agents = call.context.executor.agents.items()
-    return AgentList([AgentDocument(name, isinstance(agent, StreamingAgent)) for name, agent in agents])
+    return schemas.AgentList([schemas.AgentDocument(name, isinstance(agent, StreamingAgent)) for name, agent in agents])
 
 
 @OPERATIONS("GET", "/api/personas", "Those of one's own that were spoken as")
-async def list_personas(call: Call) -> PersonaList:
+async def list_personas(call: Call) -> schemas.PersonaList:
     personas = await call.context.chats.list_personas()
-    return PersonaList([SpeakerPersona(persona.name, persona.description) for persona in personas])
+    return schemas.PersonaList([schemas.SpeakerPersona(persona.name, persona.description) for persona in personas])
 
 
 @OPERATIONS("DELETE", "/api/personas/{name}", "Forget one of one's own; chats keep theirs", status=204)
@@ -202,7 +186,7 @@ async def delete_persona(call: Call) -> Response:
 
 
 @OPERATIONS("GET", CHAT + "/export", "A chat to take away: jsonl, sillytavern or markdown", media="application/jsonl")
-async def export(call: Call, query: ExportQuery) -> Response:
+async def export(call: Call, query: schemas.ExportQuery) -> Response:
     chat, texts = await call.context.chats.get_with_texts(call.path("chat"))
     media_type, extension = FORMATS[query.format]
     stem = UNSAFE.sub("-", chat.title)[:60].strip("-").lower() or "chat"
@@ -210,8 +194,8 @@ async def export(call: Call, query: ExportQuery) -> Response:
     return Response(_render(chat, query.format, texts).encode(), media_type=media_type, headers=disposition)
 
 
-def _speaker(speaker: str | SpeakerPersona | None) -> str | OwnPersona | None:
-    if not isinstance(speaker, SpeakerPersona):
+def _speaker(speaker: str | schemas.SpeakerPersona | None) -> str | OwnPersona | None:
+    if not isinstance(speaker, schemas.SpeakerPersona):
         return speaker
     return OwnPersona(" ".join(_clean(speaker.name).split()), _clean(speaker.description))
 
@@ -241,18 +225,16 @@ async def _clean_of_chat(call: Call, text: str) -> str:
         raise
 
 
-def _render(chat: ChatDocument, form: ExportFormat, texts: Mapping[int, str]) -> str:
+def _render(chat: schemas.ChatDocument, form: schemas.ExportFormat, texts: Mapping[int, str]) -> str:
     """The chat in a format; `texts` has the text of every message, those of other branches too."""
-    if form == "sillytavern":
-        return _json_lines(_sillytavern(chat, texts))
     if form == "markdown":
         return "\n".join(_markdown(chat))
-    return _json_lines(
-        {"moment": message.moment, "speaker": message.author, "text": message.text} for message in chat.messages
-    )
+    plain = ({"moment": each.moment, "speaker": each.author, "text": each.text} for each in chat.messages)
+    rows = _sillytavern(chat, texts) if form == "sillytavern" else plain
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _sillytavern(chat: ChatDocument, texts: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+def _sillytavern(chat: schemas.ChatDocument, texts: Mapping[int, str]) -> Iterator[dict[str, Any]]:
     """A header, then a message a line; the alternatives to a reply are its swipes."""
     yield {
         "user_name": chat.speaker or USER_NAME,
@@ -275,7 +257,7 @@ def _sillytavern(chat: ChatDocument, texts: Mapping[int, str]) -> Iterator[dict[
         yield row
 
 
-def _markdown(chat: ChatDocument) -> Iterator[str]:
+def _markdown(chat: schemas.ChatDocument) -> Iterator[str]:
     yield f"# {_escape(chat.title or 'Chat')}\n"
     moment = None
     for message in chat.messages:
@@ -285,10 +267,6 @@ def _markdown(chat: ChatDocument) -> Iterator[str]:
         suffix = " *(cut off)*" if message.state == "cut" else ""
         text = "  \n".join(_escape(line) for line in message.text.splitlines())
         yield f"**{_escape(message.author)}:** {text}{suffix}\n"
-
-
-def _json_lines(documents: Iterable[dict[str, Any]]) -> str:
-    return "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
 
 
 def _escape(text: str) -> str:

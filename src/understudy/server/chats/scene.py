@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from understudy.agents.conversation import Said, perspective
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.formats.cards.document import greetings_for
 from understudy.people.memory import remembered_person
-from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.schemas import Difference, why_of
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
 from understudy.server.problems import Refused
 from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn, outsider
@@ -109,30 +109,19 @@ def situation_in(story: Story, chat: Chat, name: str, message: Message) -> Situa
 def history_for(
     story: Story, situation: Situation, path: Sequence[Message], not_again: Sequence[str] = ()
 ) -> tuple[Turn, ...]:
-    """What a character remembers of the chat at its moment: nothing that was said at a later one, or while it was not
-    there.
-
-    `not_again` are replies that count as said, just before the last message.
-    """
+    """What a character remembers of the chat at its moment. Of older chats it is not known who was in the scene."""
     persona = situation.persona
     names: dict[str, str] = {persona.name: persona.name}
-    turns: list[Turn] = []
-    for message in path:
-        if _moment_of(story, message) > persona.moment or not (message is path[-1] or _hears(persona, message)):
-            continue
+
+    def speaker(message: Message) -> str:
         if message.author is None:
-            speaker = USER_NAME if message.persona is None else message.persona.name
-        else:
-            if message.author not in names:
-                names[message.author] = _known_as(story, message, persona)
-            speaker = names[message.author]
-        turns.append(Turn(speaker, message.text))
-    return (*turns[:-1], *(Turn(persona.name, text) for text in not_again), *turns[-1:])
+            return USER_NAME if message.persona is None else message.persona.name
+        if message.author not in names:
+            names[message.author] = _known_as(story, message, persona)
+        return names[message.author]
 
-
-def _hears(persona: Persona, message: Message) -> bool:
-    """Was the character in the scene? Of older chats that is not known: then it counts as there."""
-    return message.present is None or persona.name in (*message.present, message.author)
+    said = [Said(speaker(each), each.text, _moment_of(story, each), each.present) for each in path]
+    return perspective(said, situation, not_again)
 
 
 def _moment_of(story: Story, message: Message) -> Moment:

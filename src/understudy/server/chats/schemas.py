@@ -16,10 +16,10 @@ from understudy.story.dialogue import MAX_DESCRIPTION, MAX_NAME, Reply, Sampling
 from understudy.story.storyfile import Story
 
 __all__ = [
-    "AgentDocument", "AgentList", "ChatChanges", "ChatCharacter", "ChatDocument", "ChatList", "ChatSummary",
-    "ChatsQuery", "Difference", "EditedMessage", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat",
-    "NewMessage", "NewTurn", "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why",
-    "chat_document", "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
+    "AgentDocument", "AgentList", "ChatChanges", "ChatDocument", "ChatList", "ChatSummary", "ChatsQuery", "Difference",
+    "EditedMessage", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "NewTurn",
+    "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why", "chat_document",
+    "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
 ]  # fmt: skip
 
 MAX_TEXT = 4000
@@ -233,11 +233,11 @@ class ShownCast:
 
 def shown_cast_at(story: Story | None, moment: str) -> ShownCast:
     """Empty where the story was removed, or was read again and no longer has the moment: names are shown as stored."""
+    if story is None:
+        return ShownCast({}, frozenset())
     try:
-        at = None if story is None else story.moment(moment)
+        at = story.moment(moment)
     except StoryError:
-        at = None
-    if story is None or at is None:
         return ShownCast({}, frozenset())
     speakers = frozenset(member.character.name for _, member in speakers_before(story, at))
     return ShownCast(shown_names(story, at), speakers)

@@ -9,31 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from functools import partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import msgspec
 
 from understudy.database import Database
 from understudy.errors import UnderstudyError, UnknownStory
-from understudy.server.chats import personas, store
+from understudy.server.chats import store
 from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.leases import ChatLeases
-from understudy.server.chats.personas import OwnPersona
 from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.replies import ReplyGenerator, ReplyStream, split_tokens
-from understudy.server.chats.scene import (
-    ResolvedScene,
-    differences,
-    greeting_messages,
-    resolve_scene,
-    still_possible,
-)
+from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
@@ -44,7 +36,7 @@ from understudy.server.chats.schemas import (
     chat_summary,
     shown_cast_at,
 )
-from understudy.server.chats.store import Chat, Message
+from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.chats.turns import ChatTurns, Work
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
@@ -55,7 +47,7 @@ from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["ChatService", "KeyedLock", "Streaming"]
+__all__ = ["ChatService"]
 
 LOG = logging.getLogger("understudy.server")
 PACE_S = 0.025  # between two words: fast enough to read along
@@ -67,26 +59,6 @@ MAX_PENDING_TOTAL = 1_000
 
 Streaming = tuple[AsyncGenerator[bytes, None], Callable[[], None]]
 """The events of a request, and what to call where the client leaves before their end."""
-
-
-class KeyedLock:
-    """One FIFO asyncio lock per key, dropped when unused."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._waiters: Counter[str] = Counter()
-
-    @asynccontextmanager
-    async def acquire(self, key: str) -> AsyncIterator[None]:
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        self._waiters[key] += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._waiters[key] -= 1
-            if not self._waiters[key]:
-                del self._waiters[key], self._locks[key]
 
 
 class ChatService:
@@ -106,7 +78,7 @@ class ChatService:
         self._leases = ChatLeases(database)
         answering = Answering(database, registry, replies, self._leases)
         self._turns = ChatTurns(database, registry, answering, replies, memory)
-        self._locks = KeyedLock()
+        self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._streams: WeakSet[ReplyStream] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()
         self._give_up: Callable[[], object] | None = None  # set while `close` waits
@@ -133,7 +105,8 @@ class ChatService:
     @asynccontextmanager
     async def _exclusive(self, chat_id: str) -> AsyncIterator[None]:
         """Nobody else works on the chat meanwhile, in this process or in another."""
-        async with self._locks.acquire(chat_id), self._leases.hold(chat_id, partial(self._stop_here, chat_id)):
+        lock = self._locks.setdefault(chat_id, asyncio.Lock())  # requests get it in the order they came
+        async with lock, self._leases.hold(chat_id, partial(self._stop_here, chat_id)):
             yield
 
     async def list_chats(self, deleted: bool = False) -> list[ChatSummary]:
@@ -246,10 +219,10 @@ class ChatService:
 
     async def list_personas(self) -> list[OwnPersona]:
         """Those of users' own that were spoken as."""
-        return await self._database.read(personas.list_all)
+        return await self._database.read(store.list_personas)
 
     async def delete_persona(self, name: str) -> None:
-        await self._database.run(lambda db: personas.delete(db, name))
+        await self._database.run(lambda db: store.delete_persona(db, name))
 
     async def delete(self, chat_id: str) -> None:
         """Delete a chat, and take back what was told in it; both can be restored for `RESTORE_S`."""

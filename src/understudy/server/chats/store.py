@@ -6,27 +6,23 @@ message of the same chat, and a chat's tip is a leaf (or NULL, in an empty chat)
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from understudy.database import Database
-from understudy.server.chats import personas
-from understudy.server.chats.personas import OwnPersona
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 
 __all__ = [
-    "Chat", "Message", "append",
-    "as_of", "branch", "children", "create", "delete", "get_chat", "get_message", "list_chats",
-    "open_with", "path", "purge", "put_back", "remove", "reserve_ids", "restore", "rewrite", "set_unanswered",
-    "show_branch", "texts", "title_from", "truncate", "update",
+    "Chat", "Message", "OwnPersona", "append", "as_of", "branch", "children", "create", "delete", "delete_persona",
+    "get_chat", "get_message", "list_chats", "list_personas", "open_with", "path", "purge", "put_back", "remove",
+    "reserve_ids", "restore", "rewrite", "set_unanswered", "show_branch", "texts", "title_from", "truncate", "update",
 ]  # fmt: skip
 
 MAX_TITLE = 60
@@ -40,8 +36,17 @@ NEW_COLUMNS = (
     "addressed"
 )
 MESSAGE_COLUMNS = f"id, {NEW_COLUMNS}"
+Value = TypeVar("Value")
 SUBTREE = """WITH RECURSIVE below (id) AS (
     SELECT CAST(? AS BIGINT) UNION ALL SELECT messages.id FROM messages JOIN below ON messages.parent = below.id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPersona:
+    """Somebody whom a user has made up to speak as: stored with chats and messages, and in a table for reuse."""
+
+    name: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +115,10 @@ def create(
     now, chat_id = _now(), secrets.token_urlsafe(9)
     db.rows(
         f"INSERT INTO chats ({CHAT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, NULL, 1, ?, ?, ?, NULL, ?, ?)",
-        (chat_id, story, json.dumps(list(characters), ensure_ascii=False), speaker, moment, title, now, now, agent,
-         personas.encoded(persona), _encoded(sampling)),
+        (chat_id, story, _encoded(characters), speaker, moment, title, now, now, agent,
+         _encoded(persona), _encoded_sampling(sampling)),
     )  # fmt: skip
-    personas.keep(db, persona)
+    _keep_persona(db, persona)
     return get_chat(db, chat_id)
 
 
@@ -135,12 +140,12 @@ def list_chats(db: Database, limit: int, deleted: bool = False) -> list[Chat]:
 def update(db: Database, chat_id: str, **columns: Any) -> Chat:
     """Set some of `characters`, `speaker`, `persona`, `agent`, `sampling`, `remember`, `moment`, `title` and `tip`."""
     if "persona" in columns:
-        personas.keep(db, columns["persona"])
-        columns["persona"] = personas.encoded(columns["persona"])
+        _keep_persona(db, columns["persona"])
+        columns["persona"] = _encoded(columns["persona"])
     if "characters" in columns:
-        columns["characters"] = json.dumps(list(columns["characters"]), ensure_ascii=False)
+        columns["characters"] = _encoded(columns["characters"])
     if "sampling" in columns:
-        columns["sampling"] = _encoded(columns["sampling"])
+        columns["sampling"] = _encoded_sampling(columns["sampling"])
     assignments = "".join(f"{column} = ?, " for column in columns)
     db.rows(
         f"UPDATE chats SET {assignments} version = version + 1, changed = ? WHERE id = ?",
@@ -178,12 +183,10 @@ def append(db: Database, chat_id: str, parent: int | None, message: Message, res
     chat = get_chat(db, chat_id)
     if parent is not None:
         get_message(db, chat_id, parent)
-    present = None if message.present is None else json.dumps(message.present, ensure_ascii=False)
     values: tuple[Any, ...] = (
         chat_id, parent, int(message.is_reply), message.author, message.shown_name, message.text, message.moment,
-        message.faced, message.why, message.state, _now(), present, int(message.unanswered),
-        personas.encoded(message.persona),
-        None if message.addressed is None else json.dumps(message.addressed, ensure_ascii=False),
+        message.faced, message.why, message.state, _now(), _encoded(message.present), int(message.unanswered),
+        _encoded(message.persona), _encoded(message.addressed),
     )  # fmt: skip
     columns, values = (NEW_COLUMNS, values) if reserved is None else (MESSAGE_COLUMNS, (reserved, *values))
     placeholders = ", ".join("?" * len(values))
@@ -370,15 +373,34 @@ def title_from(text: str, most: int = MAX_TITLE) -> str:
     return line if len(line) <= most else line[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
+def list_personas(db: Database) -> list[OwnPersona]:
+    """Those that users have spoken as, by name."""
+    rows = db.rows("SELECT name, description FROM personas")
+    return [OwnPersona(*row) for row in sorted(rows)]
+
+
+def delete_persona(db: Database, name: str) -> None:
+    """Delete a stored persona; chats that use it are not changed."""
+    if not db.rows("DELETE FROM personas WHERE name = ? RETURNING name", (name,)):
+        raise Refused("nobody of that name is kept: look at the list", 404, "name")
+
+
+def _keep_persona(db: Database, persona: OwnPersona | None) -> None:
+    if persona is not None:
+        db.rows(
+            """INSERT INTO personas VALUES (?, ?, ?)
+               ON CONFLICT (name) DO UPDATE SET description = excluded.description, changed = excluded.changed""",
+            (persona.name, persona.description, _now()),
+        )
+
+
 def _chat(row: Sequence[Any]) -> Chat:
     chat_id, story, characters, *columns, persona, sampling = row
-    chat = Chat(chat_id, story, tuple(json.loads(characters)), *columns)
-    decoded = DEFAULT_SAMPLING if sampling is None else msgspec.json.decode(sampling, type=Sampling)
-    return replace(chat, persona=personas.decoded(persona), sampling=decoded)
-
-
-def _encoded(sampling: Sampling) -> str | None:
-    return None if sampling == DEFAULT_SAMPLING else msgspec.json.encode(sampling).decode()
+    return replace(
+        Chat(chat_id, story, tuple(msgspec.json.decode(characters)), *columns),
+        persona=_decoded(persona, OwnPersona),
+        sampling=_decoded(sampling, Sampling) or DEFAULT_SAMPLING,
+    )
 
 
 def _message(row: Sequence[Any]) -> Message:
@@ -386,9 +408,21 @@ def _message(row: Sequence[Any]) -> Message:
     present, unanswered, persona, addressed = added
     return Message(
         bool(is_reply), author, shown, text, moment, faced, why, state, message_id, chat_id, parent, created,
-        None if present is None else tuple(json.loads(present)), bool(unanswered),
-        personas.decoded(persona), None if addressed is None else tuple(json.loads(addressed)),
+        _decoded(present, tuple[str, ...]), bool(unanswered), _decoded(persona, OwnPersona),
+        _decoded(addressed, tuple[str, ...]),
     )  # fmt: skip
+
+
+def _encoded(value: object) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def _encoded_sampling(sampling: Sampling) -> str | None:
+    return None if sampling == DEFAULT_SAMPLING else _encoded(sampling)
+
+
+def _decoded(text: str | None, value_type: type[Value]) -> Value | None:
+    return None if text is None else msgspec.json.decode(text, type=value_type)
 
 
 def _now(after_s: float = 0.0) -> str:

@@ -15,17 +15,7 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from understudy.people.continuity.scenes import Learning
-from understudy.server.drawing.svg import (
-    FONT_SIZE,
-    PlotArea,
-    Point,
-    drawing,
-    element,
-    label,
-    line,
-    shorten,
-    text_width,
-)
+from understudy.server.drawing.svg import FONT_SIZE, PlotArea, Point, drawing, element, label, line, shorten, text_width
 from understudy.server.drawing.ties_graph import feeling_class, signed
 from understudy.story.spoiler_free import Course, Stop, timeline
 from understudy.story.storyfile import Story
@@ -228,10 +218,7 @@ def _marks(
 
 
 def learning_chart(
-    story: Story,
-    items: Sequence[Learning],
-    link: Callable[[Moment], str] | None = None,
-    standalone: bool = False,
+    story: Story, items: Sequence[Learning], link: Callable[[Moment], str] | None = None, standalone: bool = False
 ) -> Markup:
     """`link` maps a moment to the URL of its scene."""
     axis = time_axis(list(timeline(story, Moment.end(story.levels))), Moment.end(story.levels))
@@ -276,14 +263,7 @@ def _row(
     return element("g", band, label(name, at, "end", class_="who"), *marks), height
 
 
-def _mark(
-    who: str,
-    item: str,
-    index: int,
-    moment: Moment,
-    at: Point,
-    link: Callable[[Moment], str] | None,
-) -> Markup:
+def _mark(who: str, item: str, index: int, moment: Moment, at: Point, link: Callable[[Moment], str] | None) -> Markup:
     tooltip = f"{who} first hears of {item} in {moment.dotted}"
     parts = element("title", tooltip), _badge(index, at)
     class_ = f"heard item-{index % COLOURS}"

@@ -19,11 +19,11 @@ from understudy.server.drawing.charts import TimeAxis, course_chart, time_axis
 from understudy.server.drawing.svg import portrait
 from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
 from understudy.server.names import persona_as_shown, situation_of, tones
-from understudy.server.operations import Call, Operations
+from understudy.server.operations import Call, Operations, attachment
 from understudy.server.problems import Refused
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Persona
-from understudy.story.spoiler_free import Course, Stop, courses_so_far, most_changed, timeline
+from understudy.story.spoiler_free import Course, courses_so_far, most_changed, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
@@ -39,7 +39,6 @@ class Portrayal:
     known: Mapping[str, Moment]
     """Since which scene the character has known each person."""
     bonds: Sequence[Bond]
-    stops: Sequence[Stop]
     axis: TimeAxis
     courses: Mapping[str, Mapping[str, Course]]
     """By kind of level, then by person."""
@@ -78,19 +77,12 @@ class Portrayal:
 def portray(story: Story, persona: Persona) -> Portrayal:
     known, names = known_since(story, persona), shown_names_at(story, persona.moment)
     shown = persona_as_shown(persona, names)
-    stops = list(timeline(story, persona.moment))
-    return Portrayal(
-        shown,
-        known,
-        bonds_of(shown, known),
-        stops,
-        time_axis(stops, persona.moment),
-        {
-            kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
-            for kind in LEVELS
-        },
-        tones(story, persona.moment),
-    )
+    courses = {
+        kind: {names.of(name): course for name, course in courses_so_far(story, persona, kind).items()}
+        for kind in LEVELS
+    }
+    axis = time_axis(list(timeline(story, persona.moment)), persona.moment)
+    return Portrayal(shown, known, bonds_of(shown, known), axis, courses, tones(story, persona.moment))
 
 
 def _when(moment: Moment) -> str:
@@ -158,7 +150,12 @@ def _picture(story: Story, name: str) -> bytes | None:
 )  # fmt: skip
 async def draw_ties(call: Call, query: TiesQuery) -> Response:
     story, name = call.context.stories.story(call.path("story")), call.path("name")
-    return _file(await to_thread.run_sync(_ties, story, name, query), f"{name} ties {query.at}")
+
+    def draw() -> Markup:
+        situation = situation_of(story, name, story.moment(query.at), query.facing)
+        return portray(story, situation.persona).graph(standalone=True)
+
+    return _file(await to_thread.run_sync(draw), f"{name} ties {query.at}")
 
 
 @OPERATIONS(
@@ -173,13 +170,7 @@ async def draw_course(call: Call, query: CourseQuery) -> Response:
 
 def _file(picture: Markup, name: str) -> Response:
     """A download: the picture has an inline style sheet, which the content security policy forbids in a page."""
-    disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}.svg"
-    return Response(picture, media_type=SVG, headers={"Content-Disposition": disposition})
-
-
-def _ties(story: Story, name: str, query: TiesQuery) -> Markup:
-    situation = situation_of(story, name, story.moment(query.at), query.facing)
-    return portray(story, situation.persona).graph(standalone=True)
+    return Response(picture, media_type=SVG, headers=attachment(f"{name}.svg"))
 
 
 def _course(story: Story, name: str, query: CourseQuery) -> Markup:

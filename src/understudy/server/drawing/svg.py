@@ -12,24 +12,12 @@ from importlib.resources import files
 from markupsafe import Markup, escape
 
 __all__ = [
-    "FONT_SIZE",
-    "TONES",
-    "PlotArea",
-    "Point",
-    "background",
-    "bar",
-    "drawing",
-    "element",
-    "initials",
-    "label",
-    "line",
-    "medallion",
-    "portrait",
-    "shorten",
-    "text_width",
-]
+    "FONT_SIZE", "TONES", "PlotArea", "Point", "background", "bar", "drawing", "element", "initials", "label", "line",
+    "medallion", "portrait", "shorten", "text_width",
+]  # fmt: skip
 
 Point = tuple[float, float]
+NAMESPACE = "http://www.w3.org/2000/svg"
 FONT_SIZE = 12.0
 INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NARROW = frozenset("fijlrtI .,;:'|()[]!-·")
@@ -68,7 +56,7 @@ def drawing(
         *([element("style", _style())] if standalone else []),
         *([element("rect", class_="paper", x=left, y=top, width=width, height=height)] if standalone else []),
         *children,
-        xmlns="http://www.w3.org/2000/svg",
+        xmlns=NAMESPACE,
         role="img" if standalone else "group",  # in a group, screen readers can reach the links
         aria_label=title,
         viewBox=f"{_number(left)} {_number(top)} {_number(width)} {_number(height)}",
@@ -153,7 +141,7 @@ def _number(value: float) -> str:
 def initials(name: str) -> str:
     """First letters of the first and last word; of an East Asian name, its most likely family name."""
     plain = unicodedata.normalize("NFC", name)
-    words = [word for part in WORD_SEPARATORS.split(plain) if (word := _letters(part))]
+    words = [word for part in WORD_SEPARATORS.split(plain) if (word := "".join(filter(str.isalnum, part)))]
     if not words:
         return "?"
     if IDEOGRAPHS.match(words[0]):
@@ -174,34 +162,16 @@ def background(name: str, tone: int | None = None) -> str:
 def portrait(name: str, tone: int | None = None) -> Markup:
     """A portrait as a whole picture. Its colours do not depend on the theme, so it needs no style sheet."""
     return element(
-        "svg",
-        element("title", name),
-        medallion(name, 32, 32, 32, tone),
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox="0 0 64 64",
-        width=64,
-        height=64,
-        role="img",
-        aria_label=name,
-        font_family=FONT_FAMILY,
-    )
+        "svg", element("title", name), medallion(name, 32, 32, 32, tone), xmlns=NAMESPACE, viewBox="0 0 64 64",
+        width=64, height=64, role="img", aria_label=name, font_family=FONT_FAMILY,
+    )  # fmt: skip
 
 
 def medallion(name: str, x: float, y: float, radius: float, tone: int | None = None) -> Markup:
     """A portrait as part of a larger picture: initials on a coloured circle."""
     letters = initials(name)
     size = radius * (0.74 if len(letters) > 1 else 0.92)
-    return element(
-        "g",
-        element("circle", class_="ground", cx=x, cy=y, r=radius, fill=background(name, tone)),
-        element(
-            "text", letters, class_="initials", x=x, y=y + size * 0.36, fill=LETTER_COLOUR, font_size=size,
-            font_weight=600, text_anchor="middle",
-        ),
-        class_="medallion",
-        aria_hidden="true",
-    )  # fmt: skip
-
-
-def _letters(part: str) -> str:
-    return "".join(char for char in part if char.isalnum())
+    ground = element("circle", class_="ground", cx=x, cy=y, r=radius, fill=background(name, tone))
+    at = x, y + size * 0.36
+    text = label(letters, at, "middle", size, class_="initials", fill=LETTER_COLOUR, font_weight=600)
+    return element("g", ground, text, class_="medallion", aria_hidden="true")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from understudy.server.drawing.svg import drawing, element, medallion, shorten, text_width
+from understudy.server.drawing.svg import drawing, element, label, medallion, shorten, text_width
 from understudy.server.names import shown_names
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
@@ -29,17 +29,9 @@ from understudy.story.types import Moment, Relation
 from understudy.story.wording import tie_sentence
 
 __all__ = [
-    "Bond",
-    "NodePosition",
-    "NodeSize",
-    "bonds_of",
-    "feeling_class",
-    "flip",
-    "known_since",
-    "layout",
-    "signed",
+    "Bond", "NodePosition", "NodeSize", "bonds_of", "feeling_class", "flip", "known_since", "layout", "signed",
     "ties_graph",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +145,15 @@ def ties_graph(
         OWN_RADIUS + MARGIN,
         OWN_RADIUS + LINE_HEIGHT * len(own_label) + MARGIN,
     )
-    positions = layout(middle, [(bond.rank, _size(bond), _nearness(bond)) for bond in bonds], INNER, OUTER)
+    positions = layout(
+        middle,
+        [
+            (bond.rank, _size(bond), (DEFAULT_FAMILIARITY if bond.nearness is None else bond.nearness) / 10)
+            for bond in bonds
+        ],
+        INNER,
+        OUTER,
+    )
     sizes = [flip(_size(bond), position) for bond, position in zip(bonds, positions)]
     left = min([-OUTER, *(position.x - size.side for position, size in zip(positions, sizes))]) - MARGIN
     right = max([OUTER, *(position.x + size.side for position, size in zip(positions, sizes))]) + MARGIN
@@ -165,9 +165,7 @@ def ties_graph(
         title,
         (-half_width, top, 2 * half_width, bottom - top),
         element("g", *map(_line, bonds, positions), class_="ties", aria_hidden="true"),
-        element(
-            "g", medallion(name, 0, 0, OWN_RADIUS, tones.get(name)), _label(own_label, 0, OWN_RADIUS), class_="own"
-        ),
+        element("g", medallion(name, 0, 0, OWN_RADIUS, tones.get(name)), _name(own_label, 0, OWN_RADIUS), class_="own"),
         *(
             _person(bond, at, None if link is None else link(bond.name), tones.get(bond.name))
             for bond, at in zip(bonds, positions)
@@ -189,10 +187,6 @@ def signed(level: int) -> str:
     return f"+{level}" if level > 0 else f"−{-level}" if level < 0 else "0"
 
 
-def _nearness(bond: Bond) -> float:
-    return (DEFAULT_FAMILIARITY if bond.nearness is None else bond.nearness) / 10
-
-
 def _line(bond: Bond, at: NodePosition) -> Markup:
     strength = 0 if bond.feeling is None else abs(bond.feeling)
     return element(
@@ -209,9 +203,11 @@ def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) ->
         element("title", f"{bond.name}: {' '.join(bond.sentences)}"),
         medallion(bond.name, at.x, at.y, RADIUS, tone),
         *([_badge(bond.feeling, at)] if bond.feeling is not None else []),
-        _label(names, at.x, label_top),
-        *([_word(kinds, at.x, label_top + LINE_HEIGHT * len(names))] if kinds else []),
+        _name(names, at.x, label_top),
     ]
+    if kinds:
+        kinds_at = at.x, label_top + LINE_HEIGHT * (len(names) + 1) - 2
+        children.append(label(kinds, kinds_at, "middle", WORD_SIZE, class_="kind"))
     attributes = {"class_": "other", "data_who": bond.name}
     return element("g", *children, **attributes) if href is None else element("a", *children, href=href, **attributes)
 
@@ -219,29 +215,17 @@ def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) ->
 def _badge(level: int, at: NodePosition) -> Markup:
     x, y, text = at.x + RADIUS * 0.86, at.y + RADIUS * (0.72 if at.is_above else -0.72), signed(level)
     half_width = max(text_width(text, WORD_SIZE) / 2 + 4, 9)
-    return element(
-        "g",
-        element("rect", x=x - half_width, y=y - 8.5, width=2 * half_width, height=17.0, rx=8.5),
-        element("text", text, x=x, y=y + 4, font_size=WORD_SIZE, text_anchor="middle"),
-        class_=f"badge {feeling_class(level)}",
-        aria_hidden="true",
+    ground = element("rect", x=x - half_width, y=y - 8.5, width=2 * half_width, height=17.0, rx=8.5)
+    number = label(text, (x, y + 4), "middle", WORD_SIZE)
+    return element("g", ground, number, class_=f"badge {feeling_class(level)}", aria_hidden="true")
+
+
+def _name(lines: Sequence[str], x: float, top: float) -> Markup:
+    spans = (
+        element("tspan", line, x=x, y=top + LINE_HEIGHT * number - 1, text_anchor="middle")
+        for number, line in enumerate(lines, 1)
     )
-
-
-def _label(lines: Sequence[str], x: float, top: float) -> Markup:
-    return element(
-        "text",
-        *(
-            element("tspan", line, x=x, y=top + LINE_HEIGHT * number - 1, text_anchor="middle")
-            for number, line in enumerate(lines, 1)
-        ),
-        class_="name",
-        font_size=NAME_SIZE,
-    )
-
-
-def _word(text: str, x: float, top: float) -> Markup:
-    return element("text", text, class_="kind", x=x, y=top + LINE_HEIGHT - 2, font_size=WORD_SIZE, text_anchor="middle")
+    return element("text", *spans, class_="name", font_size=NAME_SIZE)
 
 
 def _kinds(bond: Bond) -> str:

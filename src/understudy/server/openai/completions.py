@@ -132,23 +132,15 @@ class Completing:
                 if isinstance(item, FinishedChoice):
                     finished[index] = item
         choices = [finished[index] for index in sorted(finished)]
+        usage, notices = await self._usage(choices), self._notices(choices, log_probs)
         if self._is_text:
             texts = [TextChoice(index, each.text, each.reason, each.details) for index, each in enumerate(choices)]
-            usage, notices = await self._usage(choices), self._notices(choices, log_probs)
             return TextCompletion(self._id, self._created, self._model, texts, self._fingerprint, usage, notices)
         answers = [
             Choice(index, AssistantMessage(each.text), each.reason, each.details, each.log_probs if log_probs else None)
             for index, each in enumerate(choices)
         ]
-        return ChatCompletion(
-            id=self._id,
-            created=self._created,
-            model=self._model,
-            choices=answers,
-            usage=await self._usage(choices),
-            system_fingerprint=self._fingerprint,
-            notices=self._notices(choices, log_probs),
-        )
+        return ChatCompletion(self._id, self._created, self._model, answers, usage, self._fingerprint, notices)
 
     def _notices(self, choices: Sequence[FinishedChoice], log_probs: bool) -> list[str] | msgspec.UnsetType:
         notices = list(self._parsed.notices)
@@ -363,9 +355,7 @@ def _choices(reply: Reply) -> list[str]:
 
 def _with_stop(reply: Reply, whole: str, text: str) -> Reply:
     """The reply with a notice where a stop sequence left nothing of it."""
-    if text or not whole:
-        return reply
-    return replace(reply, evidence=(*reply.evidence, STOPPED_AT_ONCE))
+    return reply if text or not whole else replace(reply, evidence=(*reply.evidence, STOPPED_AT_ONCE))
 
 
 def _is_full(usage: Usage | None, sampling: Sampling) -> bool:
@@ -385,12 +375,7 @@ def _log_probs(tokens: Sequence[str], log_probs: tuple[float, ...] | None) -> Ch
 
 def _details(character: ServedCharacter, reply: Reply, is_first: bool) -> ReplyDetails:
     """The evidence is that of the reply; other choices that were taken from its candidates have none."""
-    document = reply_struct(reply)
-    moment, faced = character.situation.persona.moment, character.shown_situation.faced
-    return ReplyDetails(
-        character.shown_name,
-        moment.dotted,
-        None if faced is None else faced.name,
-        document.evidence if is_first else [],
-        document.candidates,
-    )
+    document, faced = reply_struct(reply), character.shown_situation.faced
+    facing, evidence = None if faced is None else faced.name, document.evidence if is_first else []
+    moment = character.situation.persona.moment.dotted
+    return ReplyDetails(character.shown_name, moment, facing, evidence, document.candidates)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from understudy.agents.prompting import first_person, introduced_name
+from understudy.agents.dialogue_context import first_person, introduced_name
 from understudy.server.chats.store import title_from
 from understudy.server.openai.copies import Copies, without_card_scene
 from understudy.server.story_registry import ServedCharacter

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from understudy.agents.conversation import message_last, other_speaker
 from understudy.errors import StoryError
 from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.copies import Copies
@@ -23,7 +24,7 @@ from understudy.server.openai.messages import (
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
 from understudy.server.problems import Refused, problem_of
 from understudy.server.story_registry import ServedCharacter, StoryRegistry
-from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
+from understudy.story.dialogue import Reply, Sampling, Situation, Turn
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Other, Persona, Told, other_at
 from understudy.story.storyfile import Story
@@ -274,10 +275,8 @@ class _Turns:
                 if turn.text or message.role == "user":
                     turns.append((message.role == "user", turn))
         own = self.character.situation.persona.name
-        last = max((index for index, (is_user, _) in enumerate(turns) if is_user), default=-1)
-        after = turns[last + 1 :]
-        if self.aim.members and after and not any(turn.speaker == own for _, turn in after):
-            turns = [*turns[:last], *after, turns[last]]  # each of a group answers the user, whoever else has by now
+        if self.aim.members:
+            turns = message_last(turns, lambda each: not each[0], lambda each: each[1].speaker == own)
         said = [turn for _, turn in turns]
         if self.aim.begun and not (said and said[-1].speaker == own):
             said.append(Turn(own, self.aim.begun))
@@ -286,8 +285,8 @@ class _Turns:
         return tuple(said)
 
     def _turn(self, message: RequestMessage, text: str) -> Turn:
-        own, faced = self.character.situation.persona.name, self.character.situation.faced
-        other = faced.name if faced else USER_NAME
+        own = self.character.situation.persona.name
+        other = other_speaker(self.character.situation)
         is_user, named, said = message.role == "user", *without_name(text, dict(self.names))
         if self.aim.is_as_user:
             return Turn(named or (own if is_user else other), said)

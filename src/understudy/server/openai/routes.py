@@ -52,6 +52,8 @@ TURNS = 3  # moments between start and end
 STARTED = int(time.time())
 OPERATIONS = Operations("OpenAI")
 
+Completed = ChatCompletion | TextCompletion | Response
+
 
 @OPERATIONS("GET", "/v1/models", "Who can be spoken to")
 async def list_models(call: Call, query: ModelsQuery) -> ModelList:
@@ -148,7 +150,7 @@ async def get_model(call: Call) -> Model:
 @OPERATIONS(
     "POST", "/v1/chat/completions", "What a character answers", ChatCompletion, refuses=(502, 503), streams=True
 )
-async def create_completion(call: Call, body: ChatRequest) -> ChatCompletion | TextCompletion | Response:
+async def create_completion(call: Call, body: ChatRequest) -> Completed:
     parsed = await parse_request(body, call.context.stories)
     asked = msgspec.json.encode((body.model, body.agent, body.messages))
     return await _complete(call, body, parsed, asked, bool(body.logprobs))
@@ -157,14 +159,14 @@ async def create_completion(call: Call, body: ChatRequest) -> ChatCompletion | T
 @OPERATIONS(
     "POST", "/v1/completions", "How a character goes on with a text", TextCompletion, refuses=(502, 503), streams=True
 )
-async def create_text_completion(call: Call, body: TextRequest) -> ChatCompletion | TextCompletion | Response:
+async def create_text_completion(call: Call, body: TextRequest) -> Completed:
     parsed = await parse_text_request(body, call.context.stories)
     return await _complete(call, body, parsed, msgspec.json.encode((body.model, body.agent, body.prompt)))
 
 
 async def _complete(
     call: Call, request: ChatRequest | TextRequest, parsed: ParsedRequest, asked: bytes, log_probs: bool = False
-) -> ChatCompletion | TextCompletion | Response:
+) -> Completed:
     """`asked` is what makes two requests the same."""
     executor, lines = call.context.executor, call.context.utterances
     agent = executor.named(request.agent)
@@ -209,14 +211,11 @@ def _embed(request: EmbeddingsRequest) -> EmbeddingList:
     vectors = encoder.encode(texts, keep=False)
     tokens = sum(count_tokens(texts))
     as_base64 = request.encoding_format == "base64"
-    return EmbeddingList(
-        [
-            Embedding(index, base64.b64encode(vector.astype(np.float32)).decode() if as_base64 else vector.tolist())
-            for index, vector in enumerate(vectors)
-        ],
-        request.model,
-        EmbeddingsUsage(tokens, tokens),
-    )
+    embeddings = [
+        Embedding(index, base64.b64encode(vector.astype(np.float32)).decode() if as_base64 else vector.tolist())
+        for index, vector in enumerate(vectors)
+    ]
+    return EmbeddingList(embeddings, request.model, EmbeddingsUsage(tokens, tokens))
 
 
 def _validated(value: object) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from anyio import to_thread
 from markupsafe import Markup
@@ -17,17 +17,9 @@ from understudy.server.context import context_of
 from understudy.server.drawing.charts import sparkline
 from understudy.server.drawing.pictures import portray
 from understudy.server.drawing.ties_graph import Bond, signed
-from understudy.server.names import (
-    resolve_name,
-    shown_names,
-    situation_as_shown,
-    situation_of,
-    speakers_before,
-    tones,
-)
-from understudy.server.pages import address, page
+from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before, tones
+from understudy.server.pages import TimelineSlider, address, page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
-from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
 from understudy.server.problems import Refused
 from understudy.story.dialogue import Situation
 from understudy.story.names import GOES_BY, shown_names_at
@@ -39,6 +31,7 @@ from understudy.story.wording import about_other, attribute_label
 __all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 
 DEFAULT_SCENES = 8  # remembered scenes that are shown unless all are requested
+LAST_LINES = 2  # of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +128,14 @@ async def show_character(request: Request) -> Response:
     story = context_of(request).stories.story(query.story)
     content = await to_thread.run_sync(_content, story, query)
     details = content.details
+    shown_name = details.name if details else query.name
 
     def read_at(moment: Moment) -> str:
         return story_address(query.story, content.at, moment)
 
     def picture(file: str, parameters: dict[str, str]) -> str:
-        encoded = urlencode({key: value for key, value in parameters.items() if value}, quote_via=quote)
-        who = quote(details.name if details else query.name, safe="")
-        return f"/api/stories/{quote(query.story, safe='')}/characters/{who}/{file}?{encoded}"
+        path = f"/api/stories/{quote(query.story, safe='')}/characters/{quote(shown_name, safe='')}/{file}"
+        return with_query(path, parameters)
 
     def of(name: str, to: str | None = None, scenes: str | None = None) -> str:
         is_same = details is not None and name == details.name
@@ -154,7 +147,7 @@ async def show_character(request: Request) -> Response:
     status = 200 if details is not None or content.alive_at is not None else 404
     return page(
         request, "character.html", "character", status, story=query.story, at=content.at.dotted,
-        who=details.name if details else query.name, content=content, details=details, query=query,
+        who=shown_name, content=content, details=details, query=query,
         title=story.title, language=story.language, read_at=read_at, of=of, picture=picture, at_moment=at_moment,
         signed=signed,
     )  # fmt: skip
@@ -174,9 +167,8 @@ async def choose_character(request: Request) -> Response:
 def character_address(
     story: str, at: Moment, name: str, facing: str | None = None, to: str | None = None, scenes: str | None = None
 ) -> str:
-    parameters = {"at": at.dotted, "facing": facing, "to": to, "scenes": scenes}
-    present = {key: value for key, value in parameters.items() if value}
-    return f"/character/{quote(story, safe='')}/{quote(name, safe='')}?{urlencode(present, quote_via=quote)}"
+    path = f"/character/{quote(story, safe='')}/{quote(name, safe='')}"
+    return with_query(path, {"at": at.dotted, "facing": facing, "to": to, "scenes": scenes})
 
 
 def _content(story: Story, query: CharacterQuery) -> CharacterContent:
@@ -211,24 +203,17 @@ def _details(story: Story, situation: Situation, query: CharacterQuery, linked: 
     if query.to is not None and portrayal.has_course(query.to):
         towards = query.to
     scenes = remembered_scenes(portrayal.persona, None if query.all_scenes else DEFAULT_SCENES + 1)
+    chart: Markup | None = None
+    if towards is not None and portrayal.has_course(towards):
+        chart = portrayal.chart(towards, link=lambda moment: story_address(query.story, persona.moment, moment))
+    sparks = {name: sparkline(name, course, portrayal.axis) for name, course in portrayal.courses["affection"].items()}
     return CharacterDetails(
         shown,
         portrayal.shown,
         portrayal.graph(lambda name: character_address(query.story, persona.moment, name) if name in linked else None),
         towards,
-        None
-        if towards is None or not portrayal.has_course(towards)
-        else portrayal.chart(towards, link=lambda moment: story_address(query.story, persona.moment, moment)),
-        [
-            TieRow(
-                bond,
-                sparkline(bond.name, portrayal.courses["affection"][bond.name], portrayal.axis)
-                if bond.name in portrayal.courses["affection"]
-                else None,
-                portrayal.has_course(bond.name),
-            )
-            for bond in portrayal.bonds
-        ],
+        chart,
+        [TieRow(bond, sparks.get(bond.name), portrayal.has_course(bond.name)) for bond in portrayal.bonds],
         dated_attributes(story, persona),
         about_others(story, persona, portrayal.known),
         scenes if query.all_scenes else scenes[:DEFAULT_SCENES],
@@ -242,14 +227,9 @@ def _details(story: Story, situation: Situation, query: CharacterQuery, linked: 
 def dated_attributes(story: Story, persona: Persona) -> list[KnownFact]:
     """The persona's attributes, each with the moment since when."""
     names = shown_names_at(story, persona.moment)
-    dated = {fact.attribute: fact for fact in _witnessed_facts(story, persona, persona.name)}
+    dated = {fact.attribute: (fact.since, fact.found) for fact in _witnessed_facts(story, persona, persona.name)}
     return [
-        KnownFact(
-            attribute_label(name),
-            tuple(map(names.in_text, values)),
-            dated[name].since if name in dated else None,
-            dated[name].found if name in dated else None,
-        )
+        KnownFact(attribute_label(name), tuple(map(names.in_text, values)), *dated.get(name, (None, None)))
         for name, values in persona.attributes.items()
     ]
 
@@ -271,18 +251,14 @@ def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) ->
     ]  # fmt: skip
     owners = list(dict.fromkeys(fact.who for fact in facts))
     facts.sort(key=lambda fact: owners.index(fact.who))
+    shown = [(names.of(fact.who), fact) for fact in facts]
     return [
-        KnownFact(
-            names.of(fact.who),
-            (names.in_text(about_other(fact, names.of(fact.who), story.language)),),
-            fact.since,
-            fact.found,
-        )
-        for fact in facts
+        KnownFact(who, (names.in_text(about_other(fact, who, story.language)),), fact.since, fact.found)
+        for who, fact in shown
     ]
 
 
-def remembered_scenes(persona: Persona, limit: int | None, last_lines: int = 2) -> list[RememberedScene]:
+def remembered_scenes(persona: Persona, limit: int | None) -> list[RememberedScene]:
     """The scenes the persona remembers, latest first."""
     scenes = list(persona.past.scenes(limit))
     return [
@@ -291,7 +267,7 @@ def remembered_scenes(persona: Persona, limit: int | None, last_lines: int = 2) 
             scene.setting,
             tuple(name for name in scene.present if name != persona.name),
             len(scene.lines),
-            scene.lines[-last_lines:],
+            scene.lines[-LAST_LINES:],
         )
         for scene in reversed(scenes)
     ]

@@ -7,17 +7,17 @@ else in the server's data folder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from anyio import to_thread
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
@@ -32,13 +32,13 @@ from understudy.people.continuity import (
 )
 from understudy.server.context import AppContext, context_of
 from understudy.server.drawing.charts import COLOURS, learning_chart
-from understudy.server.pages import page, problem_page
+from understudy.server.pages import form_fields, page, problem_page, redirected, with_query
 from understudy.server.pages.story import story_address
-from understudy.server.problems import Refused, status_of
+from understudy.server.problems import Refused
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["ROUTES", "dismissals_of"]
+__all__ = ["ROUTES"]
 
 LEAST = 0.5
 BOUNDS = (0.3, LEAST, 0.7, 0.9)
@@ -66,11 +66,9 @@ class ContinuityState:
         return cls(request.path_params["story"], least, query.get("all") == "1", items)
 
     def address(self, action: str = "") -> str:
-        parameters = [("least", str(self.least))] if self.least != LEAST else []
-        parameters += [("all", "1")] if self.show_all else []
-        parameters += [("item", item) for item in self.items]
         path = f"/continuity/{quote(self.story, safe='')}" + (f"/{action}" if action else "")
-        return f"{path}?{urlencode(parameters)}" if parameters else path
+        least = "" if self.least == LEAST else str(self.least)
+        return with_query(path, {"least": least, "all": "1" if self.show_all else "", "item": self.items})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class ContinuityContent:
     chart: Markup | None
 
 
-def dismissals_of(context: AppContext, name: str) -> Dismissals:
+def _dismissals(context: AppContext, name: str) -> Dismissals:
     source = context.story_paths.get(name)
     return Dismissals(
         dismissals_path(source) if source is not None else Path(context.folder.path) / f"{quote(name, safe='')}.{FILE}"
@@ -113,16 +111,21 @@ def _found(story: Story) -> Continuity:
 
 def _content(context: AppContext, state: ContinuityState) -> ContinuityContent:
     story = context.stories.story(state.story)
-    found, dismissals = _found(story), dismissals_of(context, state.story)
+    end = Moment.end(story.levels)
+    found, dismissals = _found(story), _dismissals(context, state.story)
     sure = [fault for fault in found.faults if fault.confidence >= state.least]
     listed = [fault for fault in sure if state.show_all or fault not in dismissals]
     items = [item for item in state.items if item in found.learnings] or list(found.learnings)[:COLOURS]
 
     def link(moment: Moment) -> str:
-        return story_address(state.story, Moment.end(story.levels), moment)
+        return story_address(state.story, end, moment)
+
+    def shown(fault: Fault) -> ShownFault:
+        sources = tuple((moment.dotted, link(moment)) for moment in fault.sources)
+        return ShownFault(fault, fault in dismissals, link(fault.line.moment), sources)
 
     return ContinuityContent(
-        tuple(_shown(fault, fault in dismissals, state.story, story) for fault in listed[:MAX_FAULTS]),
+        tuple(map(shown, listed[:MAX_FAULTS])),
         len(listed),
         sum(fault in dismissals for fault in sure),
         found.lines,
@@ -130,12 +133,6 @@ def _content(context: AppContext, state: ContinuityState) -> ContinuityContent:
         tuple(items),
         learning_chart(story, [found.learnings[item] for item in items], link) if items else None,
     )
-
-
-def _shown(fault: Fault, is_dismissed: bool, name: str, story: Story) -> ShownFault:
-    end = Moment.end(story.levels)
-    sources = tuple((moment.dotted, story_address(name, end, moment)) for moment in fault.sources)
-    return ShownFault(fault, is_dismissed, story_address(name, end, fault.line.moment), sources)
 
 
 async def continuity(request: Request, problem: UnderstudyError | None = None) -> Response:
@@ -146,39 +143,25 @@ async def continuity(request: Request, problem: UnderstudyError | None = None) -
         return problem_page(request, "continuity", error)
     story = context.stories.story(state.story)
     return page(
-        request, "continuity.html", "continuity", 200 if problem is None else status_of(problem), story=state.story,
-        title=story.title, language=story.language, state=state, content=content, kinds=KINDS, bounds=BOUNDS,
-        problem=problem,
+        request, "continuity.html", "continuity", story=state.story, problem=problem, title=story.title,
+        language=story.language, state=state, content=content, kinds=KINDS, bounds=BOUNDS,
     )  # fmt: skip
 
 
-async def dismiss(request: Request) -> Response:
-    return await _decide(request, "dismiss")
+async def decide(request: Request, action: str) -> Response:
+    context, state, form = context_of(request), ContinuityState.from_request(request), await form_fields(request)
+    work = to_thread.run_sync(_change, context, state.story, action, form.get("id", ""))
+    return await redirected(work, f"{state.address()}#lines", partial(continuity, request))
 
 
-async def restore(request: Request) -> Response:
-    return await _decide(request, "restore")
-
-
-async def _decide(request: Request, action: str) -> Response:
-    context, state = context_of(request), ContinuityState.from_request(request)
-    async with request.form(max_files=0, max_fields=4, max_part_size=4096) as form:
-        id_ = str(form.get("id", ""))
-    try:
-        await to_thread.run_sync(_change, context, state.story, action, [id_])
-    except UnderstudyError as error:
-        return await continuity(request, error)
-    return RedirectResponse(f"{state.address()}#lines", 303)
-
-
-def _change(context: AppContext, name: str, action: str, ids: Sequence[str]) -> None:
+def _change(context: AppContext, name: str, action: str, id_: str) -> None:
     found = _found(context.stories.story(name))
     with _DECIDING:  # the file is read, changed and written whole
-        dismissals = dismissals_of(context, name)
+        dismissals = _dismissals(context, name)
         if action == "restore":
-            dismissals.restore(ids)
+            dismissals.restore([id_])
             return
-        faults = [fault for fault in found.faults if fault.id in ids]
+        faults = [fault for fault in found.faults if fault.id == id_]
         if not faults:
             raise Refused("that line is not listed any more: the story was read again", 404)
         dismissals.dismiss(faults)
@@ -186,6 +169,6 @@ def _change(context: AppContext, name: str, action: str, ids: Sequence[str]) -> 
 
 ROUTES = [
     Route("/continuity/{story}", continuity),
-    Route("/continuity/{story}/dismiss", dismiss, methods=["POST"]),
-    Route("/continuity/{story}/restore", restore, methods=["POST"]),
+    Route("/continuity/{story}/dismiss", partial(decide, action="dismiss"), methods=["POST"]),
+    Route("/continuity/{story}/restore", partial(decide, action="restore"), methods=["POST"]),
 ]

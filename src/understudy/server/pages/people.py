@@ -7,28 +7,30 @@ the story, one writer at a time, and hold at once wherever the story is shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from anyio import to_thread
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.people.draft import StoryDraft, accept, change, draft, read_draft, reject, undecided_of_kind
 from understudy.server.context import context_of
 from understudy.server.names import tones
-from understudy.server.pages import form_fields, page
+from understudy.server.pages import form_fields, page, redirected, with_query
 from understudy.server.pages.story import story_address
-from understudy.server.problems import Refused, status_of
+from understudy.server.problems import Refused
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, PlacedEntry, read_found
 from understudy.story.types import Fact, Moment
 
-__all__ = ["ROUTES", "PeopleContent", "people_address"]
+__all__ = ["ROUTES"]
 
 SHOWS = {"open": "not decided", "taken": "taken", "rejected": "rejected", "all": "all"}
 MOST_ENTRIES = 100  # of one person on a page
@@ -66,10 +68,8 @@ class PeopleContent:
 
 
 def people_address(story: str, who: str = "", show: str = "open", action: str = "") -> str:
-    parameters = {"who": who, "show": "" if show == "open" else show}
-    query = urlencode({name: value for name, value in parameters.items() if value}, quote_via=quote)
     path = f"/people/{quote(story, safe='')}" + (f"/{action}" if action else "")
-    return f"{path}?{query}" if query else path
+    return with_query(path, {"who": who, "show": "" if show == "open" else show})
 
 
 async def people(request: Request, problem: UnderstudyError | None = None) -> Response:
@@ -81,9 +81,8 @@ async def people(request: Request, problem: UnderstudyError | None = None) -> Re
         content = await to_thread.run_sync(_content, story, name, who, show)
     except UnderstudyError as error:
         problem = problem or error
-    status = 200 if problem is None else status_of(problem)
     return page(
-        request, "people.html", "people", status, story=name, title=story.title, content=content, problem=problem,
+        request, "people.html", "people", story=name, problem=problem, title=story.title, content=content,
         shows=SHOWS, people_address=people_address, language=story.language,
     )  # fmt: skip
 
@@ -106,10 +105,7 @@ def _content(story: Story, name: str, who: str, show: str) -> PeopleContent | No
     chosen = who if who in of_person else (people[0][0] if people else "")
     shown = [placed for placed in of_person.get(chosen, ()) if _is_shown(placed, show)]
     shown.sort(key=lambda placed: (isinstance(placed.claim, Fact), -placed.entry.finding.confidence))
-    kinds: dict[str, int] = {}
-    for placed in found.entries:
-        if not placed.entry.decision.verdict:
-            kinds[placed.entry.kind] = kinds.get(placed.entry.kind, 0) + 1
+    kinds = Counter(placed.entry.kind for placed in found.entries if not placed.entry.decision.verdict)
     return PeopleContent(
         tuple(people), chosen, show,
         tuple(_shown_entry(name, placed) for placed in shown[:MOST_ENTRIES]), max(len(shown) - MOST_ENTRIES, 0),
@@ -189,11 +185,8 @@ async def _changed(request: Request, work: Callable[[Story, FoundFile], FoundFil
                 changed.write()
         stories.put(name, story)  # characters that were made before are made anew
 
-    try:
-        await to_thread.run_sync(run)
-    except UnderstudyError as error:
-        return await people(request, error)
-    return RedirectResponse(people_address(name, *_state(request)), 303)
+    target = people_address(name, *_state(request))
+    return await redirected(to_thread.run_sync(run), target, partial(people, request))
 
 
 def _kept(story: Story) -> FoundFile:

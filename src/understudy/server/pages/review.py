@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Literal, TypeVar
-from urllib.parse import quote, unquote, urlencode
+from urllib.parse import quote, unquote
 
 import msgspec
 from anyio import to_thread
@@ -27,8 +28,8 @@ from understudy.metrics.utterances.review import MINE, NEW, SECOND, Near, Review
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext, context_of
 from understudy.server.operations import Call, Operations
-from understudy.server.pages import form_fields, page, problem_page
-from understudy.server.problems import Refused, status_of
+from understudy.server.pages import form_fields, page, problem_page, redirected, with_query
+from understudy.server.problems import Refused
 
 __all__ = ["OPERATIONS", "ROUTES"]
 
@@ -289,8 +290,7 @@ class ReviewState:
             "metric": state.metric, "bound": state.bound, "skip": ".".join(map(str, state.skip)),
             "first": state.first, "second": state.second, "line": state.line,
         }  # fmt: skip
-        query = urlencode({name: value for name, value in parameters.items() if value})
-        return f"{path}?{query}" if query else path
+        return with_query(path, parameters)
 
     def queue_query(self, by: str) -> QueueQuery:
         try:
@@ -327,12 +327,7 @@ def _content(store: UtteranceStore, state: ReviewState, by: str) -> ReviewConten
 
 
 def _with_line(
-    store: UtteranceStore,
-    look: QueueView,
-    lines: list[UtteranceDocument],
-    number: int,
-    state: ReviewState,
-    by: str,
+    store: UtteranceStore, look: QueueView, lines: list[UtteranceDocument], number: int, state: ReviewState, by: str
 ) -> list[UtteranceDocument]:
     """The lines with the current one added, if its decision was just undone and it is too far from the bound."""
     words = look.review.decisions(number)
@@ -352,20 +347,11 @@ async def review(request: Request, problem: UnderstudyError | None = None) -> Re
         await _use_store(context, lambda _: None)
     except UnderstudyError as error:
         return problem_page(request, "review", error)
+    renaming = not by or "rename" in request.query_params
     return page(
-        request,
-        "review.html",
-        "review",
-        200 if problem is None else status_of(problem),
-        by=by,
-        renaming=not by or "rename" in request.query_params,
-        state=state,
-        content=content,
-        shows=SHOWS,
-        span=span,
-        machine=FILTER,
-        problem=problem,
-    )
+        request, "review.html", "review", problem=problem, by=by, renaming=renaming, state=state, content=content,
+        shows=SHOWS, span=span, machine=FILTER,
+    )  # fmt: skip
 
 
 async def name(request: Request) -> Response:
@@ -385,23 +371,21 @@ async def name(request: Request) -> Response:
 async def decide(request: Request) -> Response:
     form, by, state = await form_fields(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number, decision = form.get("number", ""), form.get("decision", "")
-    try:
+
+    def work(store: UtteranceStore) -> None:
         if decision not in (APPROVED, REJECTED):
             raise Refused("a line is approved or rejected", 400)
-        await _use_store(context_of(request), lambda store: _decided(store, number, decision, by))
-    except UnderstudyError as error:
-        return await review(request, error)
-    return RedirectResponse(state.address(line=form.get("next", "")), 303)
+        _decided(store, number, decision, by)
+
+    target = state.address(line=form.get("next", ""))
+    return await redirected(_use_store(context_of(request), work), target, partial(review, request))
 
 
 async def undo(request: Request) -> Response:
     form, by, state = await form_fields(request), _reviewer(request), ReviewState.from_query(request.query_params)
     number = form.get("number", "")
-    try:
-        await _use_store(context_of(request), lambda store: _undone(store, number, by))
-    except UnderstudyError as error:
-        return await review(request, error)
-    return RedirectResponse(state.address(line=number), 303)
+    work = _use_store(context_of(request), lambda store: _undone(store, number, by))
+    return await redirected(work, state.address(line=number), partial(review, request))
 
 
 def span(line: UtteranceDocument) -> str:

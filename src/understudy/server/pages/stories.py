@@ -7,15 +7,14 @@ works without scripts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
-from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -24,13 +23,14 @@ from understudy.errors import UnderstudyError
 from understudy.formats import FORMATS
 from understudy.server.context import context_of
 from understudy.server.names import speakers_before, tones
-from understudy.server.pages import page
-from understudy.server.pages.timeline import requested_moment
-from understudy.server.problems import Refused, status_of
+from understudy.server.pages import page, redirected, requested_moment, with_query
+from understudy.server.problems import Refused
+from understudy.server.uploads import routes as api
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.quotations import QuotationFilter
 from understudy.server.uploads.reader_process import MIB
-from understudy.server.uploads.routes import Total, Upload, UploadReport, all_uploads, quotations_of, upload_report
+from understudy.server.uploads.routes import FileReport, PersonReport, Total, Upload
+from understudy.server.uploads.service import UploadService
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
@@ -93,73 +93,48 @@ def bar(counts: Any) -> list[tuple[str, float, float]]:
     return pieces
 
 
-def _reasons(report: UploadReport) -> list[tuple[str, int]]:
-    counts: dict[str, int] = {}
-    for file in report.report.files if report.report else ():
-        for reason, number in file.reasons.items():
-            counts[reason] = counts.get(reason, 0) + number
-    return sorted(counts.items(), key=lambda item: -item[1])
-
-
 async def stories(request: Request, problem: UnderstudyError | None = None) -> Response:
     context = context_of(request)
-    uploads = await all_uploads(context.uploads)
+    uploads = await api.all_uploads(context.uploads)
     by_story = {upload.story: upload for upload in uploads if upload.story is not None}
     labels = context.stories.labels()
     cards = [
         await to_thread.run_sync(_card, name, story, labels.get(name, story.title), by_story)
         for name, story in context.stories
     ]
-    return page(
-        request,
-        "stories.html",
-        "stories",
-        200 if problem is None else status_of(problem),
-        cards=cards,
-        reading=[upload for upload in uploads if upload.state == "reading"],
-        failed=[upload for upload in uploads if upload.state == "failed"],
-        deleted=[upload for upload in uploads if upload.state == "deleted"],
-        problem=problem,
-        megabytes=context.uploads.limits.upload_bytes // MIB,
-        formats=[known.name for known in reversed(FORMATS)],  # those that take most texts first
+    reading, failed, deleted = (
+        [each for each in uploads if each.state == state] for state in ("reading", "failed", "deleted")
     )
+    formats = [known.name for known in reversed(FORMATS)]  # those that take most texts first
+    return page(
+        request, "stories.html", "stories", problem=problem, cards=cards, reading=reading, failed=failed,
+        deleted=deleted, megabytes=context.uploads.limits.upload_bytes // MIB, formats=formats,
+    )  # fmt: skip
 
 
 async def upload(request: Request, problem: UnderstudyError | None = None) -> Response:
     try:
-        report = await upload_report(context_of(request).uploads, request.path_params["upload"])
+        report = await api.upload_report(context_of(request).uploads, request.path_params["upload"])
     except Refused as refused:
         return await stories(request, refused)
-    total = report.report.total if report.report else Total(0, 0, 0, 0, 0)
+    total, cast, files = Total(0, 0, 0, 0, 0), list[PersonReport](), list[FileReport]()
+    if report.report is not None:
+        total, cast, files = report.report.total, report.report.cast, report.report.files
     wanted = _filter(request)
     quotations = None
     if report.report is not None and report.fixable and report.state == "ready":
-        quotations = await quotations_of(context_of(request).uploads, report.id, wanted)
+        quotations = await api.quotations_of(context_of(request).uploads, report.id, wanted)
+    shown = cast if "all" in request.query_params else cast[:PEOPLE]
+    reasons = sum((Counter(file.reasons) for file in files), Counter[str]()).most_common()
     return page(
-        request,
-        "stories-upload.html",
-        "stories",
-        200 if problem is None else status_of(problem),
-        story=report.story,
-        upload=report,
-        report=report.report,
-        total=total,
-        shown=(report.report.cast if report.report else [])[: None if "all" in request.query_params else PEOPLE],
-        tones=_tones(report),
-        reasons=_reasons(report),
-        bar=bar,
-        fates=FATES,
-        languages=LANGUAGES,
-        quotations=quotations,
-        wanted=wanted,
-        filtered=partial(_filtered, report.id, wanted),
-        problem=problem,
-    )
+        request, "stories-upload.html", "stories", story=report.story, problem=problem, upload=report,
+        report=report.report, total=total, shown=shown, tones=_tones(cast), reasons=reasons, bar=bar, fates=FATES,
+        languages=LANGUAGES, quotations=quotations, wanted=wanted, filtered=partial(_filtered, report.id, wanted),
+    )  # fmt: skip
 
 
-def _tones(report: UploadReport) -> dict[str, int]:
+def _tones(cast: list[PersonReport]) -> dict[str, int]:
     """Those of the portraits of the whole cast, as on the pages of the story (`names.tones`)."""
-    cast = report.report.cast if report.report else []
     speakers = sorted((Moment.parse(person.first), person.name) for person in cast if person.first)
     return {name: place for place, (_, name) in enumerate(speakers)}
 
@@ -180,9 +155,8 @@ def _filtered(upload: str, wanted: QuotationFilter, action: str = "", **changed:
     """The address of an upload's page, or of one of its forms, with quotations that are filtered so."""
     wanted = wanted._replace(**changed)
     shown = {"decided": "1" if wanted.decided else "", "chapter": wanted.chapter, "speaker": wanted.speaker}
-    query = {name: value for name, value in {**shown, "offset": wanted.offset or ""}.items() if value}
     path = f"/stories/{upload}" + (f"/{action}" if action else "")
-    return f"{path}?{urlencode(query)}" if query else path
+    return with_query(path, {**shown, "offset": wanted.offset})
 
 
 async def send(request: Request) -> Response:
@@ -198,24 +172,21 @@ async def send(request: Request) -> Response:
 
 async def fix(request: Request) -> Response:
     async with request.form() as form:
-        parse = _fix_parser(form)
-        is_of_quotation = "quotation" in form
-    return await _change(request, lambda uploads, name: uploads.fix(name, parse()), _back_to(request, is_of_quotation))
+        values: dict[str, Any] = {key: value for key, value in form.items() if isinstance(value, str)}
+
+    async def apply(uploads: UploadService, name: str) -> None:
+        await uploads.fix(name, _parsed_fix(values))
+
+    return await _change(request, apply, _back_to(request, "quotation" in values))
 
 
-def _fix_parser(form: FormData) -> Callable[[], Fix]:
-    """The form is read now, but an invalid one must raise where errors become a page."""
-    values: dict[str, Any] = {key: value for key, value in form.items() if isinstance(value, str)}
+def _parsed_fix(values: dict[str, Any]) -> Fix:
     if "lines" in values:
         values["lines"] = values["lines"].splitlines()
-
-    def parse() -> Fix:
-        try:
-            return msgspec.convert(values, Fix)  # type: ignore[no-any-return]
-        except msgspec.ValidationError as error:
-            raise Refused(f"the form is not as expected: {error}", 400) from error
-
-    return parse
+    try:
+        return msgspec.convert(values, Fix)  # type: ignore[no-any-return]
+    except msgspec.ValidationError as error:
+        raise Refused(f"the form is not as expected: {error}", 400) from error
 
 
 async def undo(request: Request) -> Response:
@@ -237,12 +208,12 @@ async def retry(request: Request) -> Response:
     uploads, name = context_of(request).uploads, request.path_params["upload"]
     async with request.form() as form:
         chosen = str(form.get("form", ""))
-    try:
+
+    async def read() -> None:
         await uploads.retry(name, chosen)
         await uploads.jobs.wait(name)
-    except UnderstudyError as error:
-        return await stories(request, error)
-    return RedirectResponse(f"/stories/{name}", 303)
+
+    return await redirected(read(), f"/stories/{name}", partial(stories, request))
 
 
 async def restore(request: Request) -> Response:
@@ -251,11 +222,8 @@ async def restore(request: Request) -> Response:
 
 async def _change(request: Request, work: Any, target: str | None = None) -> Response:
     name = request.path_params["upload"]
-    try:
-        await work(context_of(request).uploads, name)
-    except UnderstudyError as error:
-        return await upload(request, error)
-    return RedirectResponse(target or f"/stories/{name}", 303)
+    done = work(context_of(request).uploads, name)
+    return await redirected(done, target or f"/stories/{name}", partial(upload, request))
 
 
 ROUTES = [

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import msgspec
 from anyio import to_thread
@@ -24,8 +24,7 @@ from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
 from understudy.server.names import shown_names, tones
 from understudy.server.operations import Call, Operations
-from understudy.server.pages import page
-from understudy.server.pages.timeline import TimelineSlider, requested_moment, slider_at
+from understudy.server.pages import TimelineSlider, page, requested_moment, slider_at, with_query
 from understudy.story.spoiler_free import Stop, scenes_before, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
@@ -103,9 +102,9 @@ def page_index(pages: Sequence[StoryPage], moment: Moment | None) -> int:
 
 def story_address(story: str, at: Moment, moment: Moment | None = None, query: str = "") -> str:
     """The URL of a line, scene or chapter (`moment`) in the Story view as of `at`."""
-    parameters = {"at": at.dotted, **({"see": moment.dotted} if moment else {}), **({"q": query} if query else {})}
+    parameters = {"at": at.dotted, "see": moment.dotted if moment else "", "q": query}
     fragment = "" if moment is None else f"#m-{moment.dotted}" if moment < at else "#read-on"
-    return f"/story/{quote(story, safe='')}?{urlencode(parameters, quote_via=quote)}{fragment}"
+    return with_query(f"/story/{quote(story, safe='')}", parameters) + fragment
 
 
 def _reached_scenes(stops: Sequence[Stop]) -> Iterator[tuple[tuple[Stop, ...], Stop]]:
@@ -320,16 +319,10 @@ def _scenes(story: Story, at: Moment, page: StoryPage, words: tuple[str, ...]) -
         if scene.moment not in segments:
             break  # it is on the next page
         segment, headings = segments[scene.moment]
-        lines = scene.lines[segment.first - 1 : segment.last]
+        present = tuple(names.get(name, name) for name in scene.present)
+        lines = tuple(_line(line, names, words) for line in scene.lines[segment.first - 1 : segment.last])
         shown.append(
-            ShownScene(
-                headings,
-                scene.moment.dotted,
-                scene.setting,
-                tuple(names.get(name, name) for name in scene.present),
-                tuple(_line(line, names, words) for line in lines),
-                segment.first == 1,
-            )
+            ShownScene(headings, scene.moment.dotted, scene.setting, present, lines, begins=segment.first == 1)
         )
     return shown
 
@@ -341,18 +334,12 @@ def _line(line: Line, names: dict[str, str], words: tuple[str, ...]) -> ShownLin
 
 def _next(story: Story, name: str, at: Moment) -> NextScene | None:
     scenes = [scene for scene, _, _ in story.outline()]
-    unread = next((index for index, scene in enumerate(scenes) if scene >= at or _is_inside(at, scene)), None)
+    unread = next((index for index, scene in enumerate(scenes) if scene >= at or at.within(scene)), None)
     if unread is None:
         return None
     scene = scenes[unread]
     then = scenes[unread + 1] if unread + 1 < len(scenes) else Moment.end(story.levels)
-    return NextScene(
-        scene.dotted, str(scene), scene < at, then.dotted, story_address(name, then, at if scene < at else scene)
-    )
-
-
-def _is_inside(at: Moment, scene: Moment) -> bool:
-    return at.within(scene) and at > scene
+    return NextScene(scene.dotted, str(scene), scene < at, then.dotted, story_address(name, then, max(at, scene)))
 
 
 ROUTES = [Route("/story/{story}", show_story)]

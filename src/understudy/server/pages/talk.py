@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import msgspec
 from starlette.requests import Request
@@ -19,17 +18,9 @@ from understudy.formats.cards.document import greetings_for
 from understudy.server.chats.remembering import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
-from understudy.server.names import (
-    resolve_name,
-    shown_names,
-    situation_as_shown,
-    situation_of,
-    speakers_before,
-    tones,
-)
-from understudy.server.pages import page, portrait_address, problem_page
+from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before, tones
+from understudy.server.pages import page, portrait_address, problem_page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
-from understudy.server.pages.timeline import requested_moment, slider_at
 from understudy.story.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.story.names import people_at, shown_names_at
 from understudy.story.persona import Persona
@@ -168,17 +159,12 @@ def _values(
 ) -> dict[str, Any]:
     """The template's values besides the chat itself, all as of the moment; lorebooks are shown to authors."""
     slider, in_order = slider_at(story, moment), tones(story, moment)
+    lines = {shown: member.lines for shown, member in speakers_before(story, moment)}
+    lines |= {who: 0 for who in chosen if who not in lines}
     cast = [
-        CastChoice(
-            shown,
-            member.lines,
-            shown in chosen,
-            _talk_address(name, shown, slider.at, None if shown == speaker else speaker),
-        )
-        for shown, member in speakers_before(story, moment)
+        CastChoice(who, count, who in chosen, _talk_address(name, who, slider.at, None if who == speaker else speaker))
+        for who, count in lines.items()
     ]
-    silent = [who for who in chosen if who not in {choice.name for choice in cast}]
-    cast += [CastChoice(who, 0, True, _talk_address(name, who, slider.at, speaker)) for who in silent]
     return {
         "story": name,
         "story_title": story.title,
@@ -191,9 +177,7 @@ def _values(
         "chosen": list(chosen),
         "speaker": speaker,
         "lore": [book for who in chosen if (book := _lore(story, who, moment, speaker)).count] if is_author else [],
-        **(
-            _opening(story, chosen, moment, speaker) if chosen else {"introduction": [], "openers": [], "greetings": []}
-        ),
+        **_opening(story, chosen, moment, speaker),
         "portrait": lambda who: portrait_address(name, who, in_order.get(who)),
         "source": lambda line_at, message_at: story_address(name, _moment(story, message_at), _moment(story, line_at)),
         "keep": [
@@ -211,19 +195,15 @@ def _lore(story: Story, who: str, moment: Moment, speaker: str | None) -> ShownL
     def shown(text: str) -> str:
         return names.in_text(fill_macros(text, who, speaker or USER_NAME, story.language))
 
-    return ShownLore(
-        who,
-        len(entries),
-        tuple(
-            replace(entry, content=shown(entry.content), keys=tuple(map(shown, entry.keys)))
-            for entry in entries[:MAX_LORE_ENTRIES]
-        ),
-    )
+    first = [
+        replace(entry, content=shown(entry.content), keys=tuple(map(shown, entry.keys)))
+        for entry in entries[:MAX_LORE_ENTRIES]
+    ]
+    return ShownLore(who, len(entries), tuple(first))
 
 
 def _talk_address(story: str, who: str, at: str, speaker: str | None) -> str:
-    parameters = {"story": story, "who": who, "at": at, **({"as": speaker} if speaker else {})}
-    return "/?" + urlencode(parameters, quote_via=quote)
+    return with_query("/", {"story": story, "who": who, "at": at, "as": speaker})
 
 
 def _opening(story: Story, chosen: Sequence[str], moment: Moment, speaker: str | None) -> dict[str, list[str]]:

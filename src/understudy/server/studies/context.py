@@ -19,11 +19,11 @@ from understudy.errors import Unreachable
 from understudy.server.problems import Refused
 from understudy.server.telemetry import Telemetry
 from understudy.story.dialogue import Agent
-from understudy.studies.agreement import rows_of
 from understudy.studies.results import answers_of
+from understudy.studies.status import rows_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
-__all__ = ["AgreementCache", "AgreementSnapshot", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
+__all__ = ["AgreementCache", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
 
 Result = TypeVar("Result")
 REPLIES_AT_ONCE = 4

@@ -14,10 +14,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from anyio import to_thread
@@ -33,24 +34,6 @@ from understudy.server.operations import Call, Operations
 from understudy.server.pages import bare_page
 from understudy.server.problems import ProblemDetail, Refused
 from understudy.server.studies.context import AgreementCache, study_context_of, use_store
-from understudy.server.studies.schemas import (
-    AnswerBody,
-    AnswerProblems,
-    AnswerRefusal,
-    ChatBody,
-    ChatQuery,
-    CheckBody,
-    ConsentBody,
-    EmptyBody,
-    LinkCount,
-    LinkList,
-    ParticipantView,
-    StudyChatDocument,
-    StudyDashboard,
-    StudyList,
-    StudySummary,
-    WithdrawalDocument,
-)
 from understudy.server.telemetry import LOG, METRICS_TYPE
 from understudy.story.dialogue import Agent
 from understudy.studies import participation
@@ -64,10 +47,10 @@ from understudy.studies.chatting import (
     reply_as_agent,
     say,
 )
-from understudy.studies.item import Problem
+from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
-from understudy.studies.status import StudyStatus, status_of
-from understudy.studies.store import StoredStudy, StudyStore
+from understudy.studies.status import StudyCounts, StudyStatus, status_of
+from understudy.studies.store import MOST_LINKS, StoredStudy, StudyStore
 
 __all__ = ["OPERATIONS", "ROUTES", "pace_bars", "pace_chart", "since"]
 
@@ -83,11 +66,146 @@ ANSWER_EVERY_S = 2.0
 """How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
 RENEW_S = 3.0
 ATTEMPTS = 3
+MOST_ASKED = 20
 
+AssignmentId = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""As databases have it: 64 bits."""
 
 TAKE = "/api/take/{token}"
 STUDY = "/api/studies/{study}"
 OPERATIONS = Operations("participants")
+
+
+class EmptyBody(msgspec.Struct):
+    pass
+
+
+class ConsentBody(msgspec.Struct):
+    asked: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_ASKED)] = {}
+    """What the study asks of a person themselves, by question."""
+
+
+class CheckBody(msgspec.Struct):
+    assignment: AssignmentId
+    answer: dict[str, Any]
+
+
+class AnswerBody(msgspec.Struct):
+    assignment: AssignmentId
+    answer: dict[str, Any]
+    comment: str = ""
+    seconds: float = 0.0
+    """How long the item was on the screen."""
+
+
+class AnswerProblems(msgspec.Struct):
+    problems: list[Problem]
+
+
+class AnswerRefusal(msgspec.Struct):
+    """Why an answer was not accepted."""
+
+    error: ProblemDetail
+    problems: list[Problem]
+
+
+class StudyTexts(msgspec.Struct):
+    kind: str
+    title: str
+    instructions: str
+    example: str
+    consent: str
+    ask: list[str]
+    comments: bool
+
+
+class ShownItem(msgspec.Struct):
+    blocks: list[Block]
+    questions: list[Question]
+
+
+class AnsweredShare(msgspec.Struct):
+    answered: int
+    of: int
+
+
+class ParticipantView(msgspec.Struct):
+    """What a participant sees now."""
+
+    study: StudyTexts
+    state: Literal["consent", "item", "waiting", "chat", "done", "closed"]
+    assignment: int | None
+    item: ShownItem | None
+    draft: dict[str, Any] | None
+    """The answer that was taken back."""
+    comment: str
+    """The comment that stood with it."""
+    progress: AnsweredShare
+    can_undo: bool
+
+
+class WithdrawalDocument(msgspec.Struct):
+    withdrawn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StudySummary(StudyCounts):
+    people: int
+
+
+class StudyList(msgspec.Struct):
+    studies: list[StudySummary]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyDashboard(StudyStatus):
+    """How far a study is. Comments come without the code of who wrote them."""
+
+    agreement: list[dict[str, Any]] = field(default_factory=list)
+    """Rows {question, metric, value, low, high, n}."""
+    agreement_answers: int = 0
+    """How many answers the agreement was worked out from."""
+
+
+class LinkCount(msgspec.Struct):
+    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_LINKS)] = 1
+
+
+class LinkList(msgspec.Struct):
+    links: list[str]
+    """Each can be shown this once: the database has only hashes of the tokens."""
+
+
+class ChatQuery(msgspec.Struct):
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+    """The number of the last message that was seen."""
+    state: str = ""
+    """The state that was seen: the answer comes once there is another one, or a message."""
+
+
+class ChatBody(msgspec.Struct):
+    text: Annotated[str, msgspec.Meta(max_length=2_000)]
+    key: Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+    """Drawn for each message: the same one sent again is said once."""
+
+
+class SaidMessage(msgspec.Struct):
+    number: int
+    mine: bool
+    text: str
+
+
+class StudyChatDocument(msgspec.Struct):
+    """A chat as one of its two sees it: state is 'waiting', 'talking' or 'over'."""
+
+    state: str
+    messages: list[SaidMessage]
+    turn: str | None
+    """'mine' or 'theirs'."""
+    turns_left: int
+    persona: list[str]
+    most_words: int
+    reason: str
 
 
 def _refusal(problems: Sequence[Problem]) -> Response:
@@ -166,8 +284,7 @@ def _dashboard_of(store: StudyStore, name: str, cache: AgreementCache) -> StudyD
     stored = _find_study(store, name)
     status = status_of(store, stored)
     agreement = cache.rows_of(store, stored, status.answers)
-    figures = {"agreement": agreement.rows, "agreement_answers": agreement.answers}
-    return msgspec.convert({**status.document(), **figures}, StudyDashboard)
+    return StudyDashboard(**status.document(), agreement=agreement.rows, agreement_answers=agreement.answers)
 
 
 @OPERATIONS("GET", "/api/studies", "The studies of this server", tag="organisers")
@@ -370,9 +487,4 @@ def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
     )
 
 
-ROUTES = [
-    Route("/", front),
-    Route("/take/{token}", take),
-    Route("/studies", studies),
-    Route("/studies/{study}", study),
-]
+ROUTES = [Route("/", front), Route("/take/{token}", take), Route("/studies", studies), Route("/studies/{study}", study)]

@@ -20,23 +20,9 @@ from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
 __all__ = [
-    "AddAlias",
-    "CastChange",
-    "CastFix",
-    "Fix",
-    "Merge",
-    "NotSpeech",
-    "Profile",
-    "QuotationFix",
-    "Rename",
-    "SetLanguage",
-    "SetSpeaker",
-    "SetTitle",
-    "SplitAlias",
-    "WriteCast",
-    "apply_fix",
-    "cast_change",
-]
+    "AddAlias", "CastChange", "CastFix", "Fix", "Merge", "NotSpeech", "Profile", "QuotationFix", "Rename",
+    "SetLanguage", "SetSpeaker", "SetTitle", "SplitAlias", "WriteCast", "apply_fix", "cast_change",
+]  # fmt: skip
 
 MAX_TEXT = 200  # characters
 MAX_CAST = 1_000_000

@@ -32,19 +32,9 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line
 
 __all__ = [
-    "CandidateSpeaker",
-    "ChapterCount",
-    "ListedQuotation",
-    "PassageLine",
-    "QuotationFilter",
-    "QuotationListing",
-    "SpeakerCount",
-    "decide",
-    "decided_only",
-    "doubtful_quotations",
-    "list_beside",
-    "listed_quotations",
-]
+    "ListedQuotation", "QuotationFilter", "QuotationListing", "decide", "decided_only", "doubtful_quotations",
+    "list_beside", "listed_quotations",
+]  # fmt: skip
 
 LINES_BEFORE, LINES_AFTER = 3, 2
 ENOUGH, LONGEST_LINE = 240, 300  # characters of text around a quotation, and of one line of it

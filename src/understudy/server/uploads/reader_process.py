@@ -35,7 +35,7 @@ import stat
 import sys
 import unicodedata
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
@@ -53,21 +53,9 @@ from understudy.story.storyfile import Story, is_story_file, validate_story_file
 from understudy.story.storyfile.found import FOUND
 
 __all__ = [
-    "FIXED_CAST",
-    "FIXED_QUOTATIONS",
-    "MIB",
-    "SENT_FOLDER",
-    "STORY_FILE",
-    "USED_CAST",
-    "USED_QUOTATIONS",
-    "UploadLimits",
-    "is_story_zip",
-    "look_for_people",
-    "make_story",
-    "page_wording",
-    "safe_name",
-    "unpack",
-]
+    "DISK_FULL", "FIXED_CAST", "FIXED_QUOTATIONS", "MIB", "SENT_FOLDER", "STORY_FILE", "USED_CAST", "USED_QUOTATIONS",
+    "UploadLimits", "is_story_zip", "look_for_people", "make_story", "page_wording", "safe_name", "unpack",
+]  # fmt: skip
 
 MIB = 1024 * 1024
 SENT_FOLDER, STORY_FILE = "sent", "made.story"
@@ -80,7 +68,7 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 DOCUMENT_MARKERS = {"[Content_Types].xml", "META-INF/container.xml"}  # of office documents and e-books, zips too
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MAX_COMPRESSION_RATIO = 150  # text reaches ten, a zip bomb thousands
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 UNPACK_CHUNK_BYTES = 256 * 1024
 INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # Unicode categories: controls, bidi marks ...
 SPECIAL = re.compile(r'[<>:"|?*/\\]')
@@ -145,8 +133,15 @@ def make_story(work: Path, limits: UploadLimits, send: Send, form: str = "") -> 
     cast = folder / CAST
     if cast.exists() and cast.stat().st_size > MAX_CAST_BYTES:
         raise InputError(f"is over {MAX_CAST_BYTES // MIB} MB: this is no cast list", cast)
-    doubtful, progress = DoubtfulQuotations(), _ProgressSender(scripts, send)
-    read(folder, into=work / STORY_FILE, progress=progress.add, form=form or None, quotations=doubtful)
+    doubtful, total, done = DoubtfulQuotations(), sum(script.stat().st_size for script in scripts), 0
+    report = _throttled(send)
+
+    def progress(size: int, doing: str) -> None:
+        nonlocal done
+        done += size
+        report(min(done, total), total, doing)
+
+    read(folder, into=work / STORY_FILE, progress=progress, form=form or None, quotations=doubtful)
     doubtful.write()
     for name, used in ((CAST, USED_CAST), (QUOTATIONS, USED_QUOTATIONS)):
         if (folder / name).exists():
@@ -158,16 +153,23 @@ def look_for_people(story: Path, work: Path, send: Send) -> None:
     """Look for the people of a story that has been read."""
     from understudy.people.draft import find_people  # which loads what reading does not need
 
-    last: tuple[str, int] | None = None
+    report = _throttled(send)
+    opened = Story.open(story, found_file=work / FOUND)
+    find_people(opened, lambda doing, done, total: report(done, total, doing.capitalize()))
 
-    def progress(doing: str, done: int, total: int) -> None:
+
+def _throttled(send: Send) -> Callable[[int, int, str], None]:
+    """Sends how much is done of how much, and what is being done, where either has changed noticeably."""
+    last: tuple[int, str] = 0, ""
+
+    def report(done: int, total: int, doing: str) -> None:
         nonlocal last
-        report = done * MAX_PROGRESS_REPORTS // max(total, 1)
-        if (doing, report) != last:
-            last = doing, report
-            send({"share": report / MAX_PROGRESS_REPORTS, "step": doing.capitalize()})
+        now = done * MAX_PROGRESS_REPORTS // max(total, 1), doing
+        if now != last:
+            last = now
+            send({"share": now[0] / MAX_PROGRESS_REPORTS, "step": doing or None})
 
-    find_people(Story.open(story, found_file=work / FOUND), progress)
+    return report
 
 
 def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
@@ -190,23 +192,6 @@ def _prepare_story_folder(work: Path, limits: UploadLimits) -> Path:
     parent = work / "script-of"
     parent.mkdir()
     return folder.rename(parent / safe_name(title, "story"))
-
-
-class _ProgressSender:
-    """Sends how much has been read and what is being done, where either has changed."""
-
-    def __init__(self, scripts: Sequence[Path], send: Send) -> None:
-        self._total = max(sum(script.stat().st_size for script in scripts), 1)
-        self._send = send
-        self._done = self._last = 0
-        self._doing = ""
-
-    def add(self, size: int, doing: str) -> None:
-        self._done += size
-        report = min(self._done * MAX_PROGRESS_REPORTS // self._total, MAX_PROGRESS_REPORTS)
-        if report > self._last or doing != self._doing:
-            self._last, self._doing = report, doing
-            self._send({"share": report / MAX_PROGRESS_REPORTS, "step": doing or None})
 
 
 def is_story_zip(path: Path) -> bool:
@@ -265,11 +250,12 @@ def _checked_entries(archive: zipfile.ZipFile, path: Path, limits: UploadLimits)
             raise InputError("is packed in a way that is not read here: pack it as an ordinary zip", path)
         if entry.file_size > MIB and entry.file_size > MAX_COMPRESSION_RATIO * max(entry.compress_size, 1):
             raise InputError("unpacks to far more than a script could: this looks like a trap", path)
-    return [entry for entry in entries if not _is_hidden(PurePosixPath(entry.filename))]
-
-
-def _is_hidden(path: PurePosixPath) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
+    parts = [PurePosixPath(entry.filename).parts for entry in entries]
+    return [
+        entry
+        for entry, names in zip(entries, parts)
+        if not any(name.startswith(".") or name == "__MACOSX" for name in names)
+    ]
 
 
 def _story_folder(entries: list[zipfile.ZipInfo], path: Path) -> PurePosixPath:
@@ -299,7 +285,7 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, max
 def _system_failure(error: OSError | sqlite3.OperationalError, limits: UploadLimits) -> str:
     """Only what the failure is: paths of the server are not the client's to know."""
     if isinstance(error, OSError):
-        is_full, what = error.errno in FULL, error.strerror or type(error).__name__
+        is_full, what = error.errno in DISK_FULL, error.strerror or type(error).__name__
     else:  # a write beyond the limit on sizes is an input/output error to SQLite
         name = str(getattr(error, "sqlite_errorname", ""))
         is_full, what = name.startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")), str(error)
@@ -380,11 +366,9 @@ def _shorten_name(name: str) -> str:
         return name
     stem, dot, suffix = name.rpartition(".")
     if not dot or len(suffix.encode()) > MAX_SUFFIX_BYTES:
-        stem, suffix = name, ""
-    else:
-        suffix = f".{suffix}"
-    stem_bytes = MAX_BYTES - len(suffix.encode())
-    return stem.encode()[:stem_bytes].decode(errors="ignore").rstrip(". ") + suffix
+        stem, dot, suffix = name, "", ""
+    suffix = dot + suffix
+    return stem.encode()[: MAX_BYTES - len(suffix.encode())].decode(errors="ignore").rstrip(". ") + suffix
 
 
 if __name__ == "__main__":

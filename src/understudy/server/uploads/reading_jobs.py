@@ -1,6 +1,9 @@
 """Jobs that read uploads, and look for their people: one asyncio task each, which runs a reader process of its own.
 
 A file that would take for ever, or all memory, then costs the server nothing: the process is limited and killed.
+
+Processes that share a database record their jobs there and look at those of the others. Stories are compared by a short
+state of each upload, so that looking costs two small queries.
 """
 
 from __future__ import annotations
@@ -10,29 +13,38 @@ import contextlib
 import json
 import logging
 import os
+import secrets
 import sys
-from collections.abc import Callable, Coroutine
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
+
+from understudy.database import Database
 from understudy.errors import InputError, UnderstudyError
+from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.uploads.reader_process import MIB, UploadLimits
 from understudy.server.uploads.storage import refuse_if_disk_full
 from understudy.server.uploads.store import SentFile
 
-__all__ = ["ReadingJob", "ReadingJobs", "read_in_process"]
+__all__ = ["ReadingJob", "ReadingJobs", "UploadSharing", "UploadState", "read_in_process"]
 
 LOG = logging.getLogger("understudy.server")
 MAX_FAILURES = 100  # failed jobs that are remembered
 MAX_RESULT_BYTES = 64 * 1024
 LOOK_S = 0.2  # between two looks at a job of another process
+ALIVE_S = 10.0  # after which a job is taken for dead whose process says no more of it
+NOW = "extract(epoch FROM clock_timestamp())"
 PASSED_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 """Environment variables the reader process gets; API keys are not among them."""
 
 OnProgress: TypeAlias = Callable[[float, str | None], None]
 """Called with the share that has been read, and what is being read, in words."""
+UploadState: TypeAlias = tuple[str, str | None, int, str]
+"""Of an upload: its story's name, when it was deleted, and the number and time of its newest fix."""
 
 
 @dataclass(slots=True)
@@ -126,6 +138,69 @@ class ReadingJobs:
         except Exception as error:  # its message may quote the upload, so only its type is logged
             LOG.error("an upload failed: %s", type(error).__name__)
             job.error = Refused("the server failed to read this: try again", 500)
+
+
+class UploadSharing:
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+        self._holder = secrets.token_hex(8)  # this process
+        self._recorded: set[str] = set()
+
+    async def record(self, jobs: Sequence[tuple[str, ReadingJob]]) -> list[str]:
+        """Tell others of this process's jobs; returns those that another process has forgotten since."""
+        if not jobs and not self._recorded:
+            return []
+        states = {upload: _encoded(job) for upload, job in jobs}
+
+        def write(db: Database) -> list[str]:
+            forgotten: list[str] = []
+            for upload in self._recorded - states.keys():
+                db.rows("DELETE FROM reading_jobs WHERE upload = ? AND holder = ?", (upload, self._holder))
+            for upload, state in states.items():
+                values = (state, ALIVE_S, upload, self._holder)
+                changing = f"""UPDATE reading_jobs SET state = ?, until = {NOW} + ?
+                               WHERE upload = ? AND holder = ? RETURNING upload"""
+                if not db.rows(changing, values):
+                    if upload in self._recorded:
+                        forgotten.append(upload)
+                    else:
+                        db.rows("DELETE FROM reading_jobs WHERE upload = ?", (upload,))
+                        adding = f"INSERT INTO reading_jobs (state, until, upload, holder) VALUES (?, {NOW} + ?, ?, ?)"
+                        db.rows(adding, values)
+            return forgotten
+
+        forgotten = await self._database.run(write)
+        self._recorded = states.keys() - set(forgotten)
+        return forgotten
+
+    async def forget(self, upload: str) -> None:
+        await self._database.run(lambda db: db.rows("DELETE FROM reading_jobs WHERE upload = ?", (upload,)))
+
+    async def clean_up(self) -> None:
+        """Remove the jobs of processes that were killed."""
+        await self._database.run(lambda db: db.rows(f"DELETE FROM reading_jobs WHERE until < {NOW}"))
+
+    async def look(self) -> tuple[dict[str, ReadingJob], Mapping[str, UploadState]]:
+        """The other processes' jobs, and the state of every upload."""
+
+        def read(db: Database) -> tuple[list[tuple[str, str]], dict[str, UploadState]]:
+            foreign = f"SELECT upload, state FROM reading_jobs WHERE holder <> ? AND until > {NOW}"
+            uploads = """SELECT id, story, deleted, max(number), max(upload_fixes.made) FROM uploads
+                         JOIN upload_fixes ON upload = id WHERE complete = 1 GROUP BY id, story, deleted"""
+            jobs = [(str(upload), str(state)) for upload, state in db.rows(foreign, (self._holder,))]
+            return jobs, {upload: (name, deleted, *fix) for upload, name, deleted, *fix in db.rows(uploads)}
+
+        jobs, uploads = await self._database.read(read)
+        return {upload: _decoded(state) for upload, state in jobs}, uploads
+
+
+def _encoded(job: ReadingJob) -> str:
+    """A job as the other processes see it."""
+    return msgspec.json.encode(replace(job, task=None, runs_elsewhere=job.is_running), enc_hook=str).decode()
+
+
+def _decoded(state: str) -> ReadingJob:
+    return msgspec.json.decode(state, type=ReadingJob, dec_hook=lambda _, message: InputError(message))
 
 
 async def read_in_process(

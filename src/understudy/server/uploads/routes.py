@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Literal
-from urllib.parse import quote
 
 import msgspec
 from anyio import to_thread
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from understudy.formats.documents import reading_document
-from understudy.server.operations import ENCODER, Call, Operations
+from understudy.server.operations import ENCODER, Call, Operations, attachment
 from understudy.server.problems import Refused
 from understudy.server.uploads.fixes import CastChange, Fix
 from understudy.server.uploads.quotations import (
@@ -25,22 +24,13 @@ from understudy.server.uploads.quotations import (
 from understudy.server.uploads.reading_jobs import ReadingJob
 from understudy.server.uploads.service import UploadService
 from understudy.server.uploads.storage import FORMAT, TEXT, TITLE
-from understudy.server.uploads.store import UploadRow
+from understudy.server.uploads.store import SentFile, UploadRow
 from understudy.story.storyfile import CastMember, Story
 
 __all__ = [
-    "OPERATIONS",
-    "PersonReport",
-    "ReadingReport",
-    "Total",
-    "Upload",
-    "UploadReport",
-    "Uploads",
-    "all_uploads",
-    "quotations_of",
-    "reading_report",
+    "OPERATIONS", "FileReport", "PersonReport", "Total", "Upload", "UploadReport", "all_uploads", "quotations_of",
     "upload_report",
-]
+]  # fmt: skip
 
 PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
@@ -274,7 +264,7 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
         lines=lines,
         people=0 if story is None else len(story.cast()),
         made=row.made,
-        files=[UploadedFile(number, file.name, file.size) for number, file in enumerate(row.files, 1)],
+        files=_numbered(row.files),
         fixes=[AppliedFix(fix.number, fix.what, fix.made) for fix in row.fixes[1:]],
         fixable=row.fixable,
         share=1.0,
@@ -289,12 +279,16 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
 
 def _unstored_summary(uploads: UploadService, upload: str, job: ReadingJob) -> Upload:
     """An upload that is being read for the first time, or could not be read."""
-    files = [UploadedFile(number, file.name, file.size) for number, file in enumerate(job.files, 1)]
+    files = _numbered(job.files)
     summary = Upload(
         id=upload, state="reading", story=None, title=files[0].name, language=None, scenes=0, lines=0, people=0,
         made=job.made, files=files, fixes=[], fixable=False, share=job.share, can_retry=uploads.can_retry(upload),
     )  # fmt: skip
     return _with_job(summary, job)
+
+
+def _numbered(files: Iterable[SentFile]) -> list[UploadedFile]:
+    return [UploadedFile(number, file.name, file.size) for number, file in enumerate(files, 1)]
 
 
 def _with_job(upload: Upload, job: ReadingJob) -> Upload:
@@ -409,7 +403,7 @@ async def _original(call: Call) -> Response:
     file = {str(number): file for number, file in enumerate(row.files, 1)}.get(call.path("number"))
     if file is None:
         raise Refused(f"there are files 1 to {len(row.files)} in this upload", 404)
-    headers = {**_as_attachment(file.name), "Content-Length": str(file.size)}
+    headers = {**attachment(file.name), "Content-Length": str(file.size)}
     return StreamingResponse(uploads.store.pieces(file), media_type=BINARY, headers=headers)
 
 
@@ -417,9 +411,4 @@ async def _original(call: Call) -> Response:
 async def _story_file(call: Call) -> Response:
     uploads = call.context.uploads
     row = await uploads.store.get(call.path("upload"))
-    return FileResponse(uploads.story_path(row), media_type=BINARY, headers=_as_attachment(f"{row.story}.story"))
-
-
-def _as_attachment(name: str) -> dict[str, str]:
-    """Downloaded and never displayed: an uploaded file must not run as a page of this server."""
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return FileResponse(uploads.story_path(row), media_type=BINARY, headers=attachment(f"{row.story}.story"))

@@ -12,7 +12,8 @@ import asyncio
 import logging
 import secrets
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -27,6 +28,7 @@ from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.uploads import storage
 from understudy.server.uploads.fixes import CastChange, Fix, QuotationFix, apply_fix, cast_change
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
 from understudy.server.uploads.reader_process import (
@@ -37,18 +39,7 @@ from understudy.server.uploads.reader_process import (
     USED_QUOTATIONS,
     UploadLimits,
 )
-from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, read_in_process
-from understudy.server.uploads.serving import ServedUploads, UploadSharing
-from understudy.server.uploads.storage import (
-    FailedUpload,
-    FailedUploads,
-    ReceivedFile,
-    ReceivedForm,
-    StorageQuota,
-    StoryFiles,
-    receive,
-    refuse_if_disk_full,
-)
+from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, UploadSharing, UploadState, read_in_process
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, StoryNameTaken, UploadRow, UploadStore
 from understudy.story.storyfile import Story
 
@@ -82,10 +73,14 @@ class UploadService:
         self._syncing = asyncio.Lock()
         self._sync_task: asyncio.Task[None] | None = None
         self._owns_folder = owns_folder
-        self._served = ServedUploads(registry)
-        self._files = StoryFiles(folder)
-        self._quota = StorageQuota(self.limits.total_bytes)
-        self._failed = FailedUploads(self.limits.upload_bytes)
+        self._registry = registry
+        self._names: dict[str, str] = {}
+        """The names that uploads are served by, beside those of stories of the command line, which may take one."""
+        self._states: dict[str, UploadState] = {}
+        """Of uploads as they were served last; without those that must be looked at again."""
+        self._files = storage.StoryFiles(folder)
+        self._quota = storage.StorageQuota(self.limits.total_bytes)
+        self._failed = storage.FailedUploads(self.limits.upload_bytes)
         self._first_reads: dict[str, str] = {}
         """Uploads being read for the first time, by content: the same files sent twice are read once."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -98,9 +93,9 @@ class UploadService:
         if self._owns_folder:
             await self.clean_up()
         for row in await self.store.all():
-            self._quota.record(row.id, sum(file.size for file in row.files))
+            self._quota.record(row.id, row.size)
             if row.deleted is None and not await self._serve_from_file(row):
-                self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+                self._read_again(row)
             elif row.deleted is None and self._owns_folder and not self._files.found_file(row.id).exists():
                 await self._look_for_people(row)
         if self._sharing is not None:
@@ -130,17 +125,16 @@ class UploadService:
             for upload in await self._sharing.record(self.jobs.own()):
                 self.jobs.forget(upload)
             self.jobs.elsewhere, states = await self._sharing.look()
-            known = self._served.states
-            for upload in known.keys() | states.keys():
+            for upload in self._states.keys() | states.keys():
                 state = states.get(upload)
-                if known.get(upload) != state and await self._follow(upload, state is not None) and state:
-                    known[upload] = state
+                if self._states.get(upload) != state and await self._follow(upload, state is not None) and state:
+                    self._states[upload] = state
 
     async def has_more_stories(self) -> bool:
         """Has another process read stories in that were not known here until now?"""
-        before = self._served.names()
+        before = set(self._names.values())
         await self.sync()
-        return not before >= self._served.names()
+        return not before.issuperset(self._names.values())
 
     async def _keep_in_sync(self) -> None:
         while True:
@@ -153,22 +147,22 @@ class UploadService:
     async def _follow(self, upload: str, exists: bool) -> bool:
         """Serve an upload as it is in the database now, or no longer; False where its story is still being read."""
         row = await self.store.find(upload) if exists else None
-        if row is None or row.deleted is not None or row.story != (self._served.name_of(upload) or row.story):
-            self._served.remove(upload)
+        if row is None or row.deleted is not None or row.story != self._names.get(upload, row.story):
+            self._stop_serving(upload)
         if row is None:
             self._quota.release(upload)
             return True
-        self._quota.record(row.id, sum(file.size for file in row.files))
+        self._quota.record(row.id, row.size)
         if row.deleted is not None:
             return True
-        served = self._served.story(row.story) if self._served.is_taken(row.story) else None
-        if served is not None and (upload not in self._served or served.path == self._files.path(row)):
+        served = self._registry.story(row.story) if row.story in self._registry else None
+        if served is not None and (upload not in self._names or served.path == self._files.path(row)):
             return True
         story = await to_thread.run_sync(self._files.open, row)
         if story is not None:
-            self._served.put(row.id, row.story, story)
+            self._put(row.id, row.story, story)
         elif self.jobs.get(upload) is None:
-            self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._read_again(row))
+            self._read_again(row)
         return story is not None
 
     # Receiving
@@ -177,10 +171,10 @@ class UploadService:
         """Receive the files of a form and start to read them; returns the id, and whether the upload existed."""
         await self._delete_files(await self.store.purge_old(self.limits.restore_s))
         upload = secrets.token_hex(8)
-        with refuse_if_disk_full():
+        with storage.refuse_if_disk_full():
             work = await to_thread.run_sync(self._files.new_work_folder)
         try:
-            received = await receive(content_type, self._quota.metered(upload, chunks), work, self.limits)
+            received = await storage.receive(content_type, self._quota.metered(upload, chunks), work, self.limits)
             content = received.content
             async with self._admission:
                 existing = self._first_reads.get(content)
@@ -215,7 +209,7 @@ class UploadService:
                 raise Refused("its files are here no more: send them again", 409)
             try:
                 await self._check_count()
-                self._quota.reserve(upload, failed.size)
+                self._quota.reserve(upload, failed.received.size)
             except Refused:
                 await to_thread.run_sync(self._failed.keep, upload, failed)
                 raise
@@ -229,14 +223,14 @@ class UploadService:
         self._quota.release(upload)
         await _remove_folder(work)
 
-    def _start_first_read(self, upload: str, work: Path, received: ReceivedForm) -> None:
+    def _start_first_read(self, upload: str, work: Path, received: storage.ReceivedForm) -> None:
         made = datetime.now(UTC).isoformat(timespec="milliseconds")
         files = tuple(SentFile(number, file.name, file.size) for number, file in enumerate(received.files, 1))
         row = UploadRow(upload, "", received.content, made, True, None, files, (), received.form)
         self._first_reads[row.content] = upload
         self.jobs.start(upload, ReadingJob(files, made), self._first_read(row, work, received))
 
-    async def _first_read(self, row: UploadRow, work: Path, received: ReceivedForm) -> None:
+    async def _first_read(self, row: UploadRow, work: Path, received: storage.ReceivedForm) -> None:
         try:
             sent = [work / SENT_FOLDER / file.name for file in received.files]
             fixable = await self._read(row, work)
@@ -248,7 +242,7 @@ class UploadService:
             replaced = await self._store_first(row, story, sent)
         except InputError:
             self._quota.release(row.id)
-            await to_thread.run_sync(self._failed.keep, row.id, FailedUpload(work, received))
+            await to_thread.run_sync(self._failed.keep, row.id, storage.FailedUpload(work, received))
             raise
         except BaseException:
             await self._discard(row.id, work)
@@ -263,15 +257,15 @@ class UploadService:
         """Serve and store a story that was read for the first time, by a name that no other has."""
         taken = set[str]()
         while True:
-            named = replace(row, story=self._served.unused_name(story.title, taken))
-            self._served.put(row.id, named.story, story)  # before it is stored, so that no other upload takes the name
+            named = replace(row, story=self._registry.unused_name(story.title, taken))
+            self._put(row.id, named.story, story)  # before it is stored, so that no other upload takes the name
             try:
                 return await self.store.add(named, sent)
             except StoryNameTaken:
-                self._served.remove(row.id)
+                self._stop_serving(row.id)
                 taken.add(named.story)
             except BaseException:
-                self._served.remove(row.id)
+                self._stop_serving(row.id)
                 self._files.delete(row.id)
                 raise
 
@@ -285,25 +279,21 @@ class UploadService:
         """
         async with self._lock(upload):
             row = await self._fixable_row(upload)
-            served = self._served.story(row.story)
-            before = await to_thread.run_sync(served.cast)
+            newest, served = row.fixes[-1], self._registry.story(row.story)
+            cast = [member.character for member in await to_thread.run_sync(served.cast)]
             if isinstance(fix, QuotationFix):
                 corrections = await to_thread.run_sync(listed_quotations, served, row.quotations_toml)
-                decided, what = decide(corrections, fix, [member.character for member in before])
-                if decided == row.quotations_toml:
-                    raise InputError("this would change nothing")
-                await self.store.add_fix(upload, row.fixes[-1].number, what, row.cast_toml, decided)
-                return await self._update_behind(row, what)
-            is_prose = (await to_thread.run_sync(served.attributed_lines)).lines > 0
-            text, what = apply_fix(row.cast_toml, fix, [member.character for member in before], is_prose)
-            if text == row.cast_toml:
+                quotations_toml, what = decide(corrections, fix, cast)
+                cast_toml = row.cast_toml
+            else:
+                is_prose = (await to_thread.run_sync(served.attributed_lines)).lines > 0
+                cast_toml, what = apply_fix(row.cast_toml, fix, cast, is_prose)
+                quotations_toml = row.quotations_toml
+            if (cast_toml, quotations_toml) == (row.cast_toml, row.quotations_toml):
                 raise InputError("this would change nothing")
-            newest = StoredFix(row.fixes[-1].number + 1, what, text, "", row.quotations_toml)
-            story = await self._open_or_read(replace(row, fixes=(*row.fixes, newest)))
-            after = await to_thread.run_sync(story.cast)
-            await self.store.add_fix(upload, row.fixes[-1].number, what, text, row.quotations_toml)
-            await self._replace(row, served, story)
-            return cast_change(what, before, after)
+            added = StoredFix(newest.number + 1, what, cast_toml, "", quotations_toml)
+            store = partial(self.store.add_fix, upload, newest.number, what, cast_toml, quotations_toml)
+            return await self._change(row, replace(row, fixes=(*row.fixes, added)), what, store)
 
     async def undo(self, upload: str) -> CastChange:
         """Undo the last fix."""
@@ -311,16 +301,24 @@ class UploadService:
             row = await self._fixable_row(upload)
             if not row.was_fixed:
                 raise Refused("there is nothing to undo: it is as it was sent", 409)
-            served, what = self._served.story(row.story), f"Undone: {row.fixes[-1].what}"
-            if row.fixes[-1].cast_toml == row.fixes[-2].cast_toml:
-                await self.store.delete_fix(upload, row.fixes[-1].number)
-                return await self._update_behind(row, what)
-            before = await to_thread.run_sync(served.cast)
-            story = await self._open_or_read(replace(row, fixes=row.fixes[:-1]))
-            after = await to_thread.run_sync(story.cast)
-            await self.store.delete_fix(upload, row.fixes[-1].number)
-            await self._replace(row, served, story)
-            return cast_change(what, before, after)
+            newest = row.fixes[-1]
+            store = partial(self.store.delete_fix, upload, newest.number)
+            return await self._change(row, replace(row, fixes=row.fixes[:-1]), f"Undone: {newest.what}", store)
+
+    async def _change(
+        self, row: UploadRow, changed: UploadRow, what: str, store: Callable[[], Awaitable[None]]
+    ) -> CastChange:
+        """`store` the change; a story whose cast is another is read first, one with other quotations behind it."""
+        if changed.cast_toml == row.cast_toml:
+            await store()
+            return await self._update_behind(row, what)
+        served = self._registry.story(row.story)
+        before = await to_thread.run_sync(served.cast)
+        story = await self._open_or_read(changed)
+        after = await to_thread.run_sync(story.cast)
+        await store()
+        await self._replace(row, served, story)
+        return cast_change(what, before, after)
 
     async def _update_behind(self, row: UploadRow, what: str) -> CastChange:
         """Read the newest decisions into the served story, behind it; a reading that is under way goes on to them."""
@@ -345,7 +343,7 @@ class UploadService:
                 if self._files.path(newest) != self._files.path(row):
                     continue  # another decision was made meanwhile
                 if newest.deleted is None:
-                    await self._replace(row, self._served.story(row.story), story)
+                    await self._replace(row, self._registry.story(row.story), story)
                 self.jobs.forget(upload)  # within the lock: the next decision starts an update of its own
                 return
 
@@ -378,7 +376,7 @@ class UploadService:
                 await self.store.delete(upload)
                 await self.finding.cancel(upload)
                 self.jobs.forget(upload)
-                self._served.remove(upload)
+                self._stop_serving(upload)
 
     async def restore(self, upload: str) -> None:
         """Restore a deleted story."""
@@ -397,8 +395,8 @@ class UploadService:
     def story_of(self, row: UploadRow) -> Story | None:
         """The story of an upload, served or deleted; None if it could not be read again."""
         job = self.jobs.get(row.id)
-        if row.deleted is None and (job is None or job.is_update) and self._served.is_taken(row.story):
-            return self._served.story(row.story)
+        if row.deleted is None and (job is None or job.is_update) and row.story in self._registry:
+            return self._registry.story(row.story)
         return self._files.open(row)
 
     def story_path(self, row: UploadRow) -> Path:
@@ -416,28 +414,44 @@ class UploadService:
 
     async def _serve(self, row: UploadRow, story: Story) -> None:
         name = row.story
-        if (
-            self._served.is_taken(name) and self._served.name_of(row.id) != name
-        ):  # one of the command line has taken it since
-            name = self._served.unused_name(story.title)
+        if name in self._registry and self._names.get(row.id) != name:  # one of the command line has taken it since
+            name = self._registry.unused_name(story.title)
             await self.store.rename(row.id, name)
-        self._served.put(row.id, name, story)
+        self._put(row.id, name, story)
 
-    async def _read_again(self, row: UploadRow) -> None:
-        await self._serve(row, await self._open_or_read(row))
+    def _put(self, upload: str, name: str, story: Story) -> None:
+        self._registry.put(name, story)
+        self._names[upload] = name
+        self._states.pop(upload, None)
+
+    def _stop_serving(self, upload: str) -> None:
+        self._states.pop(upload, None)
+        if (name := self._names.pop(upload, "")) in self._registry:
+            self._registry.remove(name)
+
+    def _read_again(self, row: UploadRow) -> None:
+        async def read() -> None:
+            await self._serve(row, await self._open_or_read(row))
+
+        self.jobs.start(row.id, ReadingJob(row.files, row.made, is_stored=True), read())
 
     async def _open_or_read(self, row: UploadRow) -> Story:
         """The story from its file, or read again from the uploaded files."""
         if (story := await to_thread.run_sync(self._files.open, row)) is not None:
             return story
-        with refuse_if_disk_full():
-            work = await to_thread.run_sync(self._files.new_work_folder)
-            try:
+        with storage.refuse_if_disk_full():
+            async with self._work_folder() as work:
                 await self._export_files(row, work)
                 await self._read(row, work)
                 return await to_thread.run_sync(self._files.adopt, work, row)
-            finally:
-                await _remove_folder(work)
+
+    @asynccontextmanager
+    async def _work_folder(self) -> AsyncIterator[Path]:
+        work = await to_thread.run_sync(self._files.new_work_folder)
+        try:
+            yield work
+        finally:
+            await _remove_folder(work)
 
     async def _export_files(self, row: UploadRow, work: Path) -> None:
         (work / SENT_FOLDER).mkdir()
@@ -463,26 +477,24 @@ class UploadService:
             self.finding.start(row.id, ReadingJob(row.files, row.made, is_stored=True), self._find_people(row))
 
     async def _find_people(self, row: UploadRow) -> None:
-        work = await to_thread.run_sync(self._files.new_work_folder)
         try:
-            before = await to_thread.run_sync(self._files.copy_found, row.id, work)
-            progress = partial(self.finding.set_progress, row.id)
-            async with self._finders:
-                await read_in_process(work, self.limits, progress, story=self._files.path(row))
-            is_kept = await to_thread.run_sync(self._files.adopt_found, row.id, work, before)
+            async with self._work_folder() as work:
+                before = await to_thread.run_sync(self._files.copy_found, row.id, work)
+                progress = partial(self.finding.set_progress, row.id)
+                async with self._finders:
+                    await read_in_process(work, self.limits, progress, story=self._files.path(row))
+                is_kept = await to_thread.run_sync(self._files.adopt_found, row.id, work, before)
         except InputError as error:  # the story is of use without
             LOG.warning("the people of an upload could not be looked for: %s", error.message)
             return
-        finally:
-            await _remove_folder(work)
-        if is_kept and (name := self._served.name_of(row.id)) is not None:
-            self._served.put(row.id, name, self._served.story(name))  # characters that were made before are made anew
+        if is_kept and (name := self._names.get(row.id)) is not None:
+            self._put(row.id, name, self._registry.story(name))  # characters that were made before are made anew
 
     # Helpers
 
     async def _replace(self, row: UploadRow, served: Story, story: Story) -> None:
         """Serve a newer reading of a story instead of the one that was served."""
-        self._served.put(row.id, row.story, story)
+        self._put(row.id, row.story, story)
         newest = await self.store.get(row.id)
         if self._owns_folder:  # else another process may be serving an earlier file; the next start deletes it
             await to_thread.run_sync(self._files.prune, newest, served)
@@ -497,7 +509,7 @@ class UploadService:
         return self._locks.setdefault(upload, asyncio.Lock())
 
 
-def _move_received(work: Path, received: list[ReceivedFile]) -> None:
+def _move_received(work: Path, received: list[storage.ReceivedFile]) -> None:
     (work / SENT_FOLDER).mkdir()
     for file in received:
         file.path.replace(work / SENT_FOLDER / file.name)

@@ -8,7 +8,6 @@ the readers. If any of these changes, the old file no longer matches and the sto
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
 import secrets
 import shutil
@@ -29,6 +28,7 @@ from understudy.formats import format_named
 from understudy.server.problems import Refused
 from understudy.server.uploads.quotations import list_beside
 from understudy.server.uploads.reader_process import (
+    DISK_FULL,
     MIB,
     SENT_FOLDER,
     STORY_FILE,
@@ -41,18 +41,9 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import FOUND
 
 __all__ = [
-    "FailedUpload",
-    "FailedUploads",
-    "ReceivedFile",
-    "ReceivedForm",
-    "StorageQuota",
-    "StoryFiles",
-    "distinct",
-    "receive",
-    "refuse_if_disk_full",
-]
-
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    "FailedUpload", "FailedUploads", "ReceivedFile", "ReceivedForm", "StorageQuota", "StoryFiles", "distinct",
+    "receive", "refuse_if_disk_full",
+]  # fmt: skip
 
 
 @contextmanager
@@ -118,10 +109,11 @@ class StoryFiles:
 
     def adopt(self, work: Path, row: UploadRow) -> Story:
         """Move a story file here from the folder in which it was made, and the list of its doubtful quotations."""
+        path = self.path(row)
         if (work / USED_QUOTATIONS).exists():
-            (work / USED_QUOTATIONS).replace(list_beside(self.path(row)))
-        (work / STORY_FILE).replace(self.path(row))
-        return Story.open(self.path(row), found_file=self.found_file(row.id))
+            (work / USED_QUOTATIONS).replace(list_beside(path))
+        (work / STORY_FILE).replace(path)
+        return Story.open(path, found_file=self.found_file(row.id))
 
     def found_file(self, upload: str) -> Path:
         """What was found in an upload's text; it stays where a fix makes another story file."""
@@ -240,7 +232,7 @@ class _FormParser:
                 "on_header_end": self._end_header,
                 "on_headers_finished": self._open_part,
                 "on_part_data": self._write_part,
-                "on_part_end": self._end_part,
+                "on_part_end": self.close,
                 "on_end": self._end_form,
             },
         )
@@ -277,8 +269,9 @@ class _FormParser:
 
     def _open_part(self) -> None:
         _, options = parse_options_header(self._disposition)
-        filename = options.get(b"filename")
-        part = _FormPart(_decode(options.get(b"name", b"")), None if filename is None else _decode(filename))
+        raw = options.get(b"filename")
+        filename = None if raw is None else raw.decode(errors="replace")
+        part = _FormPart(options.get(b"name", b"").decode(errors="replace"), filename)
         if len(self.parts) >= self._limits.files:
             raise Refused(f"these are more than {self._limits.files} files: send a zip of a story folder", 413)
         if part.filename or part.field == TEXT:
@@ -299,10 +292,6 @@ class _FormParser:
             raise Refused(f"the field '{part.field[:40]}' is too long", 413)
         else:
             part.value += data[start:end]
-
-    def _end_part(self) -> None:
-        if (stream := self.parts[-1].stream) is not None:
-            stream.close()
 
     def _end_form(self) -> None:
         self._complete = True
@@ -358,18 +347,10 @@ def _value_of(parts: list[_FormPart], field: str) -> str:
     return next((bytes(part.value).decode(errors="replace") for part in parts if part.field == field), "")
 
 
-def _decode(raw: bytes) -> str:
-    return raw.decode(errors="replace")
-
-
 class FailedUpload(NamedTuple):
     work: Path
     """The folder in which it was read; only the files as they were sent are left in it."""
     received: ReceivedForm
-
-    @property
-    def size(self) -> int:
-        return self.received.size
 
 
 class FailedUploads:
@@ -392,7 +373,7 @@ class FailedUploads:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         self._uploads[upload] = failed
         oldest_first = list(self._uploads.items())  # at once: another thread may add one
-        while oldest_first and sum(upload.size for _, upload in oldest_first) > self._max_bytes:
+        while oldest_first and sum(upload.received.size for _, upload in oldest_first) > self._max_bytes:
             self.discard(oldest_first.pop(0)[0])
 
     def take(self, upload: str) -> FailedUpload | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -27,10 +28,10 @@ __all__ = ["SentFile", "StoredFix", "StoryNameTaken", "UploadRow", "UploadStore"
 PIECE_BYTES = 1024 * 1024
 AS_SENT = "As it was sent"
 COLUMNS = "id, story, content, made, fixable, deleted, form"
+FIX_COLUMNS = "number, what, cast_toml, made, quotations_toml"
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
+class SentFile(NamedTuple):
     number: int
     name: str
     size: int
@@ -61,6 +62,10 @@ class UploadRow:
     fixes: tuple[StoredFix, ...]
     form: str = ""
     """The reader that is to take the files, "" where their content decides."""
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
 
     @property
     def cast_toml(self) -> str:
@@ -148,7 +153,7 @@ class UploadStore:
 
     async def add_fix(self, upload: str, newest: int, what: str, cast_toml: str, quotations_toml: str) -> None:
         """`what` says in words what the fix did to the `newest` one so far, the others are the result."""
-        query = """INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml)
+        query = f"""INSERT INTO upload_fixes (upload, {FIX_COLUMNS})
                    SELECT upload, max(number) + 1, ?, ?, ?, ? FROM upload_fixes WHERE upload = ?
                    GROUP BY upload HAVING max(number) = ? RETURNING number"""
         values = (what, cast_toml, _now(), quotations_toml, upload, newest)
@@ -184,28 +189,15 @@ class UploadStore:
 
 
 def _rows(db: Database, where: str, parameters: tuple[str, ...]) -> list[UploadRow]:
+    uploads = list[UploadRow]()
+    files_query = "SELECT id, name, size FROM upload_files WHERE upload = ? ORDER BY id"
+    fixes_query = f"SELECT {FIX_COLUMNS} FROM upload_fixes WHERE upload = ? ORDER BY number"
     rows = db.rows(f"SELECT {COLUMNS} FROM uploads WHERE {where}", parameters)
-    return [
-        UploadRow(
-            upload, story, content, made, bool(fixable), deleted,
-            tuple(
-                SentFile(*file)
-                for file in db.rows(
-                    "SELECT id, name, size FROM upload_files WHERE upload = ? ORDER BY id", (upload,)
-                )
-            ),
-            tuple(
-                StoredFix(*fix)
-                for fix in db.rows(
-                    """SELECT number, what, cast_toml, made, quotations_toml FROM upload_fixes
-                       WHERE upload = ? ORDER BY number""",
-                    (upload,),
-                )
-            ),
-            form,
-        )
-        for upload, story, content, made, fixable, deleted, form in rows
-    ]  # fmt: skip
+    for upload, story, content, made, fixable, deleted, form in rows:
+        files = tuple(SentFile(*file) for file in db.rows(files_query, (upload,)))
+        fixes = tuple(StoredFix(*fix) for fix in db.rows(fixes_query, (upload,)))
+        uploads.append(UploadRow(upload, story, content, made, bool(fixable), deleted, files, fixes, form))
+    return uploads
 
 
 def _insert(db: Database, row: UploadRow) -> None:
@@ -227,10 +219,8 @@ def _delete(db: Database, where: str, parameter: str) -> list[str]:
 
 def _complete(db: Database, row: UploadRow) -> list[str]:
     replaced = _delete(db, "content = ? AND deleted IS NOT NULL", row.content)
-    db.rows(
-        "INSERT INTO upload_fixes (upload, number, what, cast_toml, made, quotations_toml) VALUES (?, 0, ?, ?, ?, ?)",
-        (row.id, AS_SENT, row.cast_toml, row.made, row.quotations_toml),
-    )
+    first = (row.id, AS_SENT, row.cast_toml, row.made, row.quotations_toml)
+    db.rows(f"INSERT INTO upload_fixes (upload, {FIX_COLUMNS}) VALUES (?, 0, ?, ?, ?, ?)", first)
     db.rows("UPDATE uploads SET complete = 1 WHERE id = ?", (row.id,))
     return replaced
 

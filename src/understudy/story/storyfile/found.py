@@ -351,51 +351,48 @@ def coarse_kind(kind: str) -> str:
 def place_entries(story: Story, file: FoundFile) -> list[PlacedEntry]:
     """Every entry of a file as it stands in a story."""
     moved = _moved_lines(story, file.entries)
-    people = {member.character.name: frozenset(member.character.profile) for member in story.cast()}
-    written = _written_keys(story, people)
-    return [_placed(story, file, entry, moved, people, written) for entry in file.entries]
+    profiles = {member.character.name: member.character.profile for member in story.cast()}
+    written = _written_keys(story, profiles)
+    placed = []
+    for entry in file.entries:
+        claim = entry.decided()
+        lines = (moved[line] for line in zip(entry.finding.sources, entry.quotes))
+        sources = tuple(sorted(line for line in lines if line is not None))
+        absent = [name for name in claim.people if name not in profiles]
+        if absent:
+            placed.append(PlacedEntry(entry, claim, f"nobody in the story is called {absent[0]}"))
+        elif not sources:
+            placed.append(PlacedEntry(entry, claim, "its lines are no longer in the story"))
+        else:
+            claim = _placed(story, claim, sources)
+            placed.append(PlacedEntry(entry, claim, _why_unused(story, file.bound, entry, claim, written)))
+    return placed
 
 
-def _placed(
-    story: Story,
-    file: FoundFile,
-    entry: FoundEntry,
-    moved: Mapping[tuple[Moment, str], Moment | None],
-    people: Mapping[str, object],
-    written: frozenset[tuple[str, ...]],
-) -> PlacedEntry:
-    claim, finding = entry.decided(), entry.finding
-    lines = [moved[line] for line in zip(finding.sources, entry.quotes)]
-    sources = tuple(sorted(line for line in lines if line is not None))
-    absent = [name for name in claim.people if name not in people]
-    if absent or not sources:
-        why = f"nobody in the story is called {absent[0]}" if absent else "its lines are no longer in the story"
-        return PlacedEntry(entry, claim, why)
-    witnesses = frozenset[str]().union(*(story.present_at(source) for source in sources))
+def _placed(story: Story, claim: Fact | Relation, sources: tuple[Moment, ...]) -> Fact | Relation:
+    """The claim with its lines where they stand now, and who was there for them."""
     assert claim.found is not None
-    placed = replace(claim, found=replace(claim.found, sources=sources, witnesses=tuple(sorted(witnesses))))
-    if sources != finding.sources:
-        placed = replace(placed, since=line_after(sources[0]))
-        if placed.until is not None and placed.until <= placed.since:
-            placed = replace(placed, until=None)
-    return PlacedEntry(entry, placed, _why_unused(story, file, entry, placed, written))
+    witnesses = frozenset[str]().union(*(story.present_at(source) for source in sources))
+    has_moved = sources != claim.found.sources
+    claim = replace(claim, found=replace(claim.found, sources=sources, witnesses=tuple(sorted(witnesses))))
+    if not has_moved:
+        return claim
+    since = line_after(sources[0])
+    return replace(claim, since=since, until=claim.until if claim.until is not None and claim.until > since else None)
 
 
 def _why_unused(
-    story: Story, file: FoundFile, entry: FoundEntry, claim: Fact | Relation, written: frozenset[tuple[str, ...]]
+    story: Story, bound: float, entry: FoundEntry, claim: Fact | Relation, written: frozenset[tuple[str, ...]]
 ) -> str:
     if entry.decision.verdict == REJECTED:
         return "rejected"
-    known = story.schema.attributes if isinstance(claim, Fact) else (*story.schema.kinds, *_level_kinds(story))
+    levels = (kind for kind, _, _ in story.schema.levels)
+    known = story.schema.attributes if isinstance(claim, Fact) else (*story.schema.kinds, *levels)
     if (named := claim.attribute if isinstance(claim, Fact) else claim.kind) not in known:
         return f"the story has no '{named}': add it under [schema] of its cast.toml"
     if _key(claim) in written:
         return GIVES_WAY
-    return "" if entry.is_used(file.bound) else f"below the bound of {file.bound:g}"
-
-
-def _level_kinds(story: Story) -> list[str]:
-    return [kind for kind, _, _ in story.schema.levels]
+    return "" if entry.is_used(bound) else f"below the bound of {bound:g}"
 
 
 def _key(claim: Fact | Relation) -> tuple[str, ...]:
@@ -432,21 +429,21 @@ def _moved_lines(story: Story, entries: Iterable[FoundEntry]) -> dict[tuple[Mome
     if lost:
         elsewhere = _lines_quoted(story, lambda quote: quote in lost)
         for (source, quote), now in list(lines.items()):
-            if now is None and (places := elsewhere.get(quote)):
-                lines[source, quote] = min(places, key=lambda place: _distance(place, source))
+            if now is None and (moments := elsewhere.get(quote)):
+                lines[source, quote] = min(moments, key=lambda moment: _distance(moment, source))
     return lines
 
 
 def _lines_quoted(story: Story, wanted: Callable[[str], bool]) -> dict[str, list[Moment]]:
-    places: dict[str, list[Moment]] = {}
+    moments: dict[str, list[Moment]] = {}
     for line in story.lines_with(bool, Moment.end()):
         if wanted(quote := quote_of(line)):
-            places.setdefault(quote, []).append(line.moment)
-    return places
+            moments.setdefault(quote, []).append(line.moment)
+    return moments
 
 
-def _distance(place: Moment, source: Moment) -> tuple[int, ...]:
-    return tuple(abs(a - b) for a, b in zip(place.numbers, source.numbers))
+def _distance(moment: Moment, source: Moment) -> tuple[int, ...]:
+    return tuple(abs(a - b) for a, b in zip(moment.numbers, source.numbers))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

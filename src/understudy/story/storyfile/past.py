@@ -57,7 +57,7 @@ LONGEST_DIRECTION = 120  # characters; what is longer is narration
 MOSTLY, LEAST_QUOTED = 0.6, 30  # of a line's characters; a word in quotation marks is only stressed
 
 
-class SpokenLine(Protocol):
+class SceneLine(Protocol):
     """A line: who says it (None: a direction), and its text."""
 
     @property
@@ -92,7 +92,7 @@ class _Manner(NamedTuple):
 PLAINLY = _Manner()
 
 
-def deliveries(lines: Sequence[SpokenLine]) -> Iterator[Delivery]:
+def deliveries(lines: Sequence[SceneLine]) -> Iterator[Delivery]:
     """How each line of a scene, or of a part of it, is spoken."""
     speaker: object = None
     manner = PLAINLY
@@ -120,13 +120,13 @@ def _delivered(text: str, manner: _Manner) -> Delivery:
     to, start = manner.to, 0
     is_recited = manner.is_recited
     for match in BRACKET.finditer(text):
-        told = _manner(match[1])
-        if told is None:
+        following = _manner(match[1])
+        if following is None:
             continue
         (aside if manner.is_aside else aloud).append(text[start : match.start()])
-        is_recited |= told.is_recited and not text[: match.start()].strip()
-        manner, to = told, to or told.to
-        start = match.end() if told.is_aside else match.start()
+        is_recited |= following.is_recited and not text[: match.start()].strip()
+        manner, to = following, to or following.to
+        start = match.end() if following.is_aside else match.start()
     (aside if manner.is_aside else aloud).append(text[start:])
     said = " ".join("".join(aloud).split()) if aside else text
     is_own = not is_recited and not _is_quotation(text)

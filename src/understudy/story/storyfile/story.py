@@ -468,7 +468,7 @@ D = TypeVar("D", bound=Dated)
 
 def _in_order(annotated: tuple[D, ...], found: tuple[D, ...]) -> tuple[D, ...]:
     """What was found among what an author wrote, in order of their dates."""
-    return tuple(sorted((*found, *annotated), key=lambda dated: dated.since)) if found else annotated
+    return tuple(sorted((*found, *annotated), key=lambda dated: dated.since.numbers)) if found else annotated
 
 
 def _stamp(path: Path) -> tuple[int, int, int, int]:

@@ -22,6 +22,7 @@ __all__ = [
     "load_toml",
     "quoted",
     "replace_text",
+    "table_lines",
     "toml_pairs",
     "toml_value",
 ]

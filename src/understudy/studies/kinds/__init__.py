@@ -6,18 +6,7 @@ from collections.abc import Mapping
 
 from understudy.errors import InputError
 from understudy.studies.kind import Kind
-from understudy.studies.kinds import (
-    annotate,
-    candidates,
-    chat,
-    criteria,
-    guess,
-    likely,
-    personas,
-    prefer,
-    rate,
-    revise,
-)
+from understudy.studies.kinds import annotate, candidates, chat, criteria, guess, likely, personas, prefer, rate, revise
 
 __all__ = ["KINDS", "kind_of"]
 

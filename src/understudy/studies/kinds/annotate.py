@@ -52,11 +52,7 @@ __all__ = ["KIND"]
 
 INTEGRATED = "integrated"
 TABLES = (FACTS, TIES, SCENES)
-LABELS = {
-    FACTS: "Who is what, and from when on?",
-    TIES: "Who stands how to whom?",
-    SCENES: "Which scenes are there?",
-}
+LABELS = {FACTS: "Who is what, and from when on?", TIES: "Who stands how to whom?", SCENES: "Which scenes are there?"}
 HELP = {
     FACTS: "One attribute a row; several values with ; between them. Leave From blank for the chapter's beginning, or "
     "copy the number of a scene or line. Write none where something is no longer so. Attributes: {attributes}.",
@@ -106,8 +102,8 @@ class _Material:
                 raise InputError(f"`tables` under [material] has '{table}': use {', '.join(TABLES)}")
         cast = [member.character for member in story.cast()]
         known = {fold(character.name) for character in cast}
-        extra = [Character(name) for name in _listed(study, "people") if fold(name) not in known]
-        return cls(story, tables, (*cast, *extra), _listed(study, "attributes"), _listed(study, "kinds"))
+        extra = [Character(name) for name in study.listed("people") if fold(name) not in known]
+        return cls(story, tables, (*cast, *extra), study.listed("attributes"), study.listed("kinds"))
 
     def chapter(self, moment: Moment, scenes: Iterable[Scene]) -> AnnotatedChapter:
         names: dict[str, dict[str, None]] = {}
@@ -121,17 +117,11 @@ class _Material:
         return AnnotatedChapter(moment, {name: list(people) for name, people in names.items()}, schema, lines)
 
 
-def _listed(study: Study, key: str) -> tuple[str, ...]:
-    return study.texts(key) if study.material.get(key) else ()
-
-
 def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("story", "by", "within", "tables", "integrators", "people", "attributes", "kinds")
     material = _Material.of(study)
     story = material.story
-    by = study.text("by", "chapter")
-    if by not in ("chapter", "scene"):
-        raise InputError(f'`by` under [material] is \'{by}\': write "chapter" or "scene"')
+    by = study.choice("by", ("chapter", "scene"))
     within = story.moment(study.text("within")) if study.material.get("within") else None
     scenes = [scene for scene in story.scenes() if within is None or scene.moment.within(within)]
     integrators = study.number("integrators", 1, least=0)

@@ -29,10 +29,10 @@ from understudy.story.dialogue import Example
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.wording import tie_sentence
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
-from understudy.studies.kind import GivenAnswer, Kind
+from understudy.studies.kind import GivenAnswer, Kind, Row, answers_by
 from understudy.studies.study import Study
 
-__all__ = ["KIND", "reviewed_sessions"]
+__all__ = ["KIND"]
 
 PICKED, WRITTEN = "picked", "own"
 LEAST_NEGATIVES, MOST_NEGATIVES = 9, 10
@@ -59,9 +59,7 @@ own_reply = "shown"         # the story's own reply stands among the others, unm
 
 def reviewed_sessions(documents: Mapping[str, Any], answers: Sequence[GivenAnswer]) -> dict[str, Any]:
     """HPD's sessions by name, those that were judged, with the replies as people picked them over."""
-    by_item: dict[str, list[GivenAnswer]] = {}
-    for each in answers:
-        by_item.setdefault(each.item.name, []).append(each)
+    by_item = answers_by(lambda each: each.item.name, answers)
     reviewed = {name: documents[name] | _reviewed(documents[name], of_item) for name, of_item in by_item.items()}
     for session in reviewed.values():
         del session["proposed"]  # it says which agent wrote what
@@ -96,9 +94,7 @@ def _texts(item: StudyItem) -> dict[str, str]:
 def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("questions", "own_reply")
     path = study.path("questions")
-    own_reply = study.text("own_reply", "shown")
-    if own_reply not in ("shown", "hidden"):
-        raise InputError(f'`own_reply` under [material] is \'{own_reply}\': write "shown" or "hidden"')
+    own_reply = study.choice("own_reply", ("shown", "hidden"))
     with path.open("rb") as file:
         if not is_hpd(measure(file.read(HEAD_BYTES), path)):
             raise InputError("is no set of questions: make one with `understudy questions STORY -o FILE`", path)
@@ -130,12 +126,8 @@ def _proposed(document: Mapping[str, Any], name: str, path: Path) -> dict[str, s
     return proposed
 
 
-def _is_proposal(entry: object) -> bool:
-    match entry:
-        case {"text": str(), "agent": str()}:
-            return True
-        case _:
-            return False
+def _is_proposal(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("text", "agent"))
 
 
 def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> StudyItem:
@@ -158,13 +150,7 @@ def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -
             most=most,
             help=f"At most {most}: the ones that fit best.",
         ),
-        Question(
-            WRITTEN,
-            "text",
-            "If none would do: what could they say?",
-            is_required=False,
-            most_words=LONGEST,
-        ),
+        Question(WRITTEN, "text", "If none would do: what could they say?", is_required=False, most_words=LONGEST),
     )
     return StudyItem(name, tuple(_blocks(example)), questions, {"agents": agents, "own": own})
 
@@ -197,7 +183,7 @@ def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
     return []
 
 
-def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """picked: how often a judge ticked a reply of each agent, and the story's own; intervals draw whole questions."""
     marks: dict[str, list[tuple[str, bool]]] = {}
     for each in answers:

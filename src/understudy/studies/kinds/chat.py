@@ -18,10 +18,10 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
 from understudy.papers.personachat.published import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
+from understudy.studies.assignment import PERSON
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, write_json_lines
-from understudy.studies.pairing import PERSON
 from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
 
@@ -69,7 +69,7 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
     personas = personas_of(study)
     if len(personas) < 2:
         raise InputError("a chat takes two personas that differ: name more of them under [material]")
-    agents = study.texts("agents", ()) if study.material.get("agents") else ()
+    agents = study.listed("agents")
     chats, share = study.number("chats", 20), study.number("agents_percent", 50, least=0) / 100 if agents else 0.0
     rng = random.Random(study.seed)  # noqa: S311
     questions = (*RATED_SCALES, CHOICE) if study.material.get("rate", True) else ()

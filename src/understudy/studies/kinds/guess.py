@@ -4,33 +4,65 @@ Of each mask is asked who it is, which evidence tells (`formats.annotations`), w
 the evidence was put together and, of up to twenty earlier scenes that can be opened below, which were needed: the gold
 that `history_recall` of `bench guess` measures retrieval by. `--format annotation` writes the folder that bench reads
 as human_annotation/, `--format answers` the file for its `--people`.
+
+An answer has for each mask 'P0 who', 'P0 evidence', 'P0 history', 'P0 reasoning' and 'P0 needed'; what an item's masks
+stand for is hidden in it:
+
+    show, episode, scene     where the scene stands
+    answers                  {mask: name}
+    masks                    in the order of their first lines
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.annotations import EVIDENCE, HISTORY, REASONING
+from understudy.formats.annotations import (
+    EVIDENCE,
+    HISTORY,
+    REASONING,
+    Annotation,
+    Instance,
+    Rationale,
+    ShowInstance,
+    SpeakerGuess,
+    guess_documents,
+)
 from understudy.formats.tvshowguess import show_scenes
 from understudy.guessing import CharacterNames, Masked, Masking, split_long_scenes
+from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
 from understudy.guessing.scenes import NAMES, masks_of
 from understudy.guessing.shows import scene_of_show
 from understudy.guessing.story import GuessSettings
+from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
+from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Scene
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
-from understudy.studies.kind import Kind
-from understudy.studies.speaker_annotations import EARLIER, speaker_figures, write_annotation, write_guesses
+from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study, open_story
 
-__all__ = ["KIND", "masked_item"]
+__all__ = ["KIND", "annotations_of", "masked_item"]
 
 WINDOW = 20  # earlier scenes that can be looked up
+EARLIER = "earlier"  # a scene that is further back than those that were shown
+HEADS = (
+    *("Episode", "need history", "Facts abstracted from memory", "Character Code", "Guessed Character Name"),
+    *("Evidence-a1", "Evidence-a2", "Evidence-a3", "Reasoning Type"),
+)
+MOST_EVIDENCE = 3
+NEEDED = "needed_scenes.jsonl"
+PAPER_ACCURACY = {"friends": 0.9868, "the big bang theory": 0.8982, "tbbt": 0.8982}
+NOBODY_TWICE = "no scene was annotated by two people"
 LABELS = {
     "direct": "Yes: something that happened in an earlier scene",
     "indirect": "Only what one knows of these people by then",
@@ -71,17 +103,12 @@ class _MaskedShow:
 
 def _items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("story", "scenes", "since", "limit", "main", "candidates", "names")
-    among = study.text("candidates", "scene")
-    if among not in ("scene", "cast"):
-        raise InputError(f'`candidates` under [material] is \'{among}\': write "scene" or "cast"')
+    among = study.choice("candidates", ("scene", "cast"))
     shows = list(_shows_of_file(study)) if "scenes" in study.material else [_show_of_story(study)]
     asked = [(show, index) for show in shows for index, is_asked in enumerate(show.is_asked) if is_asked]
     if not asked:
         raise InputError("no scene there has two main characters who speak: take other scenes")
-    if "limit" in study.material:
-        most = min(study.number("limit"), len(asked))
-        chosen = set(random.Random(study.seed).sample(range(len(asked)), most))  # noqa: S311
-        asked = [pair for number, pair in enumerate(asked) if number in chosen]
+    asked = study.sample(asked)
     items = []
     for number, (show, index) in enumerate(asked):
         progress("Items", number, len(asked))
@@ -206,6 +233,149 @@ def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, A
     return answer
 
 
+def annotations_of(answers: Sequence[GivenAnswer]) -> list[Annotation]:
+    """One for each masked speaker whose evidence a person named; `source` is the show and the person."""
+    return [annotation for _, annotation in _annotations(answers)]
+
+
+def _annotations(answers: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotation]]:
+    """With the show of each: scenes of two shows may have the same numbers."""
+    for each, mask, instance in _speakers(answers):
+        evidence = each.answer.get(f"{mask} evidence")
+        if evidence:
+            rationale = Rationale(tuple(evidence), each.answer.get(f"{mask} reasoning", "none"))
+            history = each.answer.get(f"{mask} history", HISTORY[0])
+            guess = each.answer.get(f"{mask} who", "")
+            show = each.item.hidden["show"]
+            yield show, Annotation(f"{show}-{each.person}", instance, history, (rationale,), guess)
+
+
+def _guesses_of(answers: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
+    return [
+        SpeakerGuess(
+            each.item.hidden["show"],
+            tuple(each.item.hidden["episode"]),
+            instance.scene,
+            instance.place,
+            each.item.hidden["answers"][mask],
+            each.answer[f"{mask} who"],
+            each.person,
+        )
+        for each, mask, instance in _speakers(answers)
+        if each.answer.get(f"{mask} who")
+    ]
+
+
+def _needed_scenes(answers: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]:
+    """For each speaker the earlier scenes that at least half of those who annotated it say they needed."""
+    annotators = Counter[ShowInstance]()
+    counts = defaultdict[ShowInstance, Counter[str]](Counter)
+    for each, mask, instance in _speakers(answers):
+        was_asked = any(question.name == f"{mask} needed" for question in each.item.questions)
+        if was_asked and each.answer.get(f"{mask} history"):
+            speaker = each.item.hidden["show"], instance
+            annotators[speaker] += 1
+            counts[speaker].update(each.answer.get(f"{mask} needed", ()))
+    return {
+        speaker: [name for name, count in of_speaker.items() if name != EARLIER and 2 * count >= annotators[speaker]]
+        for speaker, of_speaker in counts.items()
+    }
+
+
+def _speakers(answers: Sequence[GivenAnswer]) -> Iterator[tuple[GivenAnswer, str, Instance]]:
+    for each in answers:
+        hidden = each.item.hidden
+        for place, mask in enumerate(hidden["masks"]):
+            yield each, mask, Instance(tuple(hidden["episode"]), hidden["scene"], place)
+
+
+def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[dict[str, Any]]:
+    """accuracy: the share of masked speakers named rightly, each person by themselves, for each show and all;
+    kappa: agreement about what it took (see `guessing.annotation_agreement`), over all pairs of annotators."""
+    guesses = _guesses_of(answers)
+    shows = dict.fromkeys(guess.show for guess in guesses)
+    rows = [_accuracy(show, [guess for guess in guesses if guess.show == show], study.seed) for show in shows]
+    if len(shows) > 1:
+        rows.append(_accuracy("all", guesses, study.seed))
+    by_speaker = defaultdict[ShowInstance, list[Annotation]](list)
+    for show, annotation in _annotations(answers):
+        by_speaker[show, annotation.instance].append(annotation)
+    pairs = [
+        ((show, at[:2]), pair)
+        for (show, at), annotations in by_speaker.items()
+        for pair in combinations(annotations, 2)
+    ]
+    if pairs:
+        return rows + agreement_of_pairs([pair for _, pair in pairs], [scene for scene, _ in pairs], study.seed)
+    missing = Estimate.missing("kappa", 0, NOBODY_TWICE)
+    return rows + [{"annotation": name, **missing.row(), "paper": paper} for name, paper in PAPER_AGREEMENT.items()]
+
+
+def _accuracy(show: str, guesses: Sequence[SpeakerGuess], seed: int) -> dict[str, Any]:
+    scenes = [(guess.show, guess.episode, guess.scene) for guess in guesses]
+    share = interval([guess.guess == guess.who for guess in guesses], scenes, seed)
+    row = {"show": show, "metric": "accuracy", "value": share.value, "low": share.low, "high": share.high}
+    return row | {"n": len(guesses), "paper": PAPER_ACCURACY.get(show.replace("_", " ").casefold())}
+
+
+def _write_annotation(_: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
+    """A folder as `human_annotation/` of `bench guess`: a table for each show and person, and the needed scenes."""
+    tables = defaultdict[str, list[Annotation]](list)
+    for annotation in annotations_of(answers):
+        tables[annotation.source].append(annotation)
+    if not tables:
+        raise InputError("nobody has annotated a speaker yet: there is no table to write", folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, of_person in tables.items():
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+        writer.writerow(HEADS)
+        writer.writerows(_cells(annotation) for annotation in of_person)
+        replace_text(folder / f"{source.replace('/', ' ')}.tsv", text.getvalue())
+    needed = _needed_scenes(answers)
+    records = [
+        {
+            "show": show,
+            "episode": _episode(at),
+            "scene": at.scene,
+            "place": at.place,
+            "needed": [_number(name) for name in names],
+            "moments": names,
+        }
+        for (show, at), names in needed.items()
+    ]
+    if records:
+        write_json_lines(folder / NEEDED, records)
+
+
+def _cells(annotation: Annotation) -> list[str]:
+    history = annotation.needs_history
+    evidence = [*annotation.evidence[:MOST_EVIDENCE], *[""] * MOST_EVIDENCE][:MOST_EVIDENCE]
+    needs = ["yes" if history == "direct" else "no", "yes" if history != "none" else "no"]
+    at = annotation.instance
+    who = [f"P{at.place}", annotation.guess]
+    return [f"{_episode(at)} {at.scene}", *needs, *who, *evidence, annotation.reasoning]
+
+
+def _episode(at: Instance) -> str:
+    """'09x01'; a chapter of a story that has one level above its scenes is an episode of season 0."""
+    if len(at.episode) > 2:
+        raise InputError(
+            "tables of annotations count by season and episode: this story has more levels above its scenes"
+        )
+    season, episode = at.episode if len(at.episode) == 2 else (0, *(at.episode or (0,)))
+    return f"{season:02d}x{episode:02d}"
+
+
+def _number(name: str) -> int:
+    """The number of a scene by its moment: enough where scenes are counted throughout, as in TVShowGuess."""
+    return int(name.rpartition(".")[2])
+
+
+def _write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
+    write_json_lines(path, guess_documents(_guesses_of(answers)))
+
+
 KIND = Kind(
     "guess",
     "names the masked speakers of a scene, and says what told",
@@ -213,6 +383,6 @@ KIND = Kind(
     _items,
     _simulated,
     _problems,
-    outputs={"annotation": write_annotation, "answers": write_guesses},
-    figures=speaker_figures,
+    outputs={"annotation": _write_annotation, "answers": _write_guesses},
+    figures=_figures,
 )

@@ -31,10 +31,7 @@ __all__ = ["KIND", "number_of_likelies"]
 
 LIKELY = "likely"
 QUESTION = Question(
-    "likely",
-    "choice",
-    "Would this character say this?",
-    (Option(LIKELY, "Likely"), Option("unlikely", "Unlikely")),
+    "likely", "choice", "Would this character say this?", (Option(LIKELY, "Likely"), Option("unlikely", "Unlikely"))
 )
 SAMPLE_LINES = 10
 LINES_KEYS = ("story", "character", "at", "lines")

@@ -75,10 +75,7 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
     personas = personas_of(study)
     for language in {guess_language(" ".join(sentences)) for sentences in personas}:
         tokenizer(language)  # if its extra is missing, now is the time to say so
-    limit = study.number("limit", len(personas))
-    if limit < len(personas):
-        chosen = random.Random(study.seed).sample(range(len(personas)), limit)  # noqa: S311
-        personas = [personas[index] for index in sorted(chosen)]
+    personas = study.sample(personas)
     items = []
     for number, sentences in enumerate(personas, 1):
         progress("Items", number, len(personas))

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from understudy.agents.bob.inputs import DialogueSequencer, conditioned_context
-from understudy.agents.bob.network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
+from understudy.agents.bob import DialogueSequencer, conditioned_context
+from understudy.agents.bob_network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples
@@ -43,14 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NLI_FILES",
-    "NLI_LABELS",
-    "LearntReply",
     "NliBatch",
     "NliPairs",
     "PairSequences",
     "ReplyBatch",
     "ReplySequences",
-    "ReplySplit",
     "pair_loss",
     "read_nli",
     "read_nli_pairs",

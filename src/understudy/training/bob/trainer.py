@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bob.agent import NAME, write_bob
-from understudy.agents.bob.inputs import INPUTS, PER, DialogueSequencer
-from understudy.agents.bob.network import (
+from understudy.agents.bob import INPUTS, NAME, PER, DialogueSequencer, write_bob
+from understudy.agents.bob_network import (
     CONSISTENCY,
     DECODERS,
     ENCODER,
@@ -41,7 +40,7 @@ from understudy.training.bob.examples import (
 )
 from understudy.training.loop import Loss, Optimization, Progress
 from understudy.training.pretrained import WEIGHTS_FILE, Base, load_base, read_bert_tensors
-from understudy.training.run import EarlyStopping, Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor, device
@@ -97,7 +96,7 @@ class BobSettings:
 
 def train(task: TrainingTask[Path, BobSettings], progress: Progress) -> ModelFolder:
     """Train on the replies of `task.data` and the pairs of `task.pairs`, from `task.base`."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     settings, base, on = task.settings, load_base(task.base_folder), run.device
     split = read_replies(task.data, task.personas, task.condition, settings.held_back, task.seed)
     pairs = read_nli(task.pairs)

@@ -29,6 +29,7 @@ from understudy.training.corpus import read_pairs
 from understudy.training.dialogues import ProfiledDialogue, dialogues_of, held_back, training_file
 from understudy.training.loop import Optimization
 from understudy.training.pdnc import novel_speeches
+from understudy.training.run import check_positive
 
 __all__ = [
     "CausalSettings",
@@ -184,12 +185,10 @@ def _speeches(turns: Sequence[Turn]) -> TrainingDialogue:
 
 
 def _split(dialogues: list[TrainingDialogue], share: float, seed: int) -> DialogueCorpus:
-    import random
-
     if not dialogues:
         raise InputError("holds no dialogue to train on")
     count = min(round(share * len(dialogues)), len(dialogues) - 1)
-    chosen = frozenset(random.Random(seed).sample(range(len(dialogues)), count))  # noqa: S311
+    chosen = frozenset(Random(seed).sample(range(len(dialogues)), count))  # noqa: S311
     return DialogueCorpus(
         [dialogue for index, dialogue in enumerate(dialogues) if index not in chosen],
         [dialogue for index, dialogue in enumerate(dialogues) if index in chosen],
@@ -232,9 +231,7 @@ class CausalSettings:
     monologues: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "tokens", "rate", "scale", "window"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise InputError(f"{name} must be above 0, not {getattr(self, name)}")
+        check_positive(self, "epochs", "tokens", "scale", "window", *(() if self.rate is None else ("rate",)))
         if self.lora < 0:
             raise InputError(f"lora is the rank of the adapters, 0 or more, not {self.lora}")
         for name in ("held_back", "none", "both", "paraphrase"):

@@ -1,7 +1,7 @@
 """The trainer of `causal`: any causal language model of Hugging Face, fine-tuned on dialogues.
 
-All of its weights are trained, or low-rank adapters on them (`settings.lora`). What it learns from is in `corpora`, how
-it is shown in `showing`, the loss in `loss`. The card has the perplexity of held-back dialogues before and after:
+All of its weights are trained, or low-rank adapters on them (`settings.lora`). What it learns from and how
+it is shown is in `corpora`, the loss in `loss`. The card has the perplexity of held-back dialogues before and after:
 
     perplexity = exp(- sum of the log-probabilities of all replies' tokens / (their words + one end for each))
 """
@@ -34,7 +34,7 @@ from understudy.training.causal.corpora import (
 )
 from understudy.training.loop import Progress, launched_workers, no_progress
 from understudy.training.pretrained import write_network
-from understudy.training.run import CHECKPOINT_EVERY, Run, TrainingTask
+from understudy.training.run import CHECKPOINT_EVERY, TrainingRun, TrainingTask
 
 if TYPE_CHECKING:
     from understudy.training.causal.loss import TrainedPart
@@ -57,7 +57,7 @@ def base_of(requested: str | Path | None) -> str:
 
 def train(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Train, and write the model folder; of several processes, the first one does."""
-    run = Run(task, progress, workers=launched_workers(task.device))
+    run = TrainingRun(task, progress, workers=launched_workers(task.device))
     from understudy.training.causal.loss import AllWeights, DialogueLoss, LowRank
 
     settings, base = task.settings, base_of(task.base)

@@ -15,12 +15,12 @@ import numpy as np
 
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
-from understudy.guessing.assignment import LEAST, best_assignment
+from understudy.guessing.assignment import best_assignment, log_table
 from understudy.language.model_folder import write_card
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.run import Run
+from understudy.training.run import TrainingRun
 
 __all__ = [
     "EVERY",
@@ -32,6 +32,7 @@ __all__ = [
     "guessing_figures",
     "held_back",
     "read_casts",
+    "unknown_people",
     "write_figures",
 ]
 
@@ -113,7 +114,7 @@ def guessing_figures(opened: Callable[[Sequence[str]], Guesser], lessons: Storie
         masking = Masking(lessons[title].main, lessons[title].names)
         scenes_to_guess = [(scene, len(masking.masked(scene).answers) > 1) for scene in scenes]
         if any(has_choice for _, has_choice in scenes_to_guess):
-            results = guess_in_order(opened(lessons[title].main), scenes_to_guess, masking, _people)
+            results = guess_in_order(opened(lessons[title].main), scenes_to_guess, masking, unknown_people)
             hits[title] = [hit for masked, guesses in results for hit in _hits(masked, guesses)]
     if not hits:
         return {}
@@ -126,19 +127,20 @@ def guessing_figures(opened: Callable[[Sequence[str]], Guesser], lessons: Storie
     }
 
 
-def _people(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
+def unknown_people(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
+    """The candidates of a scene, of whom only the names are known."""
     return [Persona(name, scene.moment) for name in names]
 
 
 def _hits(masked: Masked, guesses: Guesses) -> list[tuple[bool, bool]]:
     """Whether each mask is told right by its own likeliest candidate, and in the likeliest assignment."""
     names = masked.candidates
-    table = np.log([[max(probabilities[name], LEAST) for name in names] for probabilities in guesses.values()])
+    table = log_table(guesses, names)
     right = np.array([names.index(masked.answers[mask]) for mask in guesses])
     return list(zip((table.argmax(axis=1) == right).tolist(), (best_assignment(table) == right).tolist()))
 
 
-def begin(run: Run, agent: str, what: str, base: str, casts: Casts, training: Stories) -> None:
+def begin(run: TrainingRun, agent: str, what: str, base: str, casts: Casts, training: Stories) -> None:
     """The plan of a guesser's training."""
     run.begin(
         {
@@ -155,7 +157,7 @@ def begin(run: Run, agent: str, what: str, base: str, casts: Casts, training: St
 
 
 def write_figures(
-    run: Run, folder: Path, opened: Callable[[Path, Sequence[str], str], Guesser], held_out: Held
+    run: TrainingRun, folder: Path, opened: Callable[[Path, Sequence[str], str], Guesser], held_out: Held
 ) -> dict[str, Any]:
     """Write the card of a folder whose weights are written; the figures are those of the guesser opened from it."""
     card = run.card()

@@ -39,10 +39,10 @@ from understudy.training.guessing.finetuning import (
     write_figures,
 )
 from understudy.training.guessing.network import fits, half_precision
-from understudy.training.guessing.prompt_format import RecentScenes, SceneTokenizer, chunks, scene_prompts, unmasked
+from understudy.training.guessing.scene_tokens import RecentScenes, SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.pretrained import own_weights, write_network
-from understudy.training.run import Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -93,7 +93,7 @@ Task = TrainingTask[Stories, NamingSettings]
 
 def train_naming(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Teach a causal model the lessons, and write its folder as Hugging Face lays it out, with a card beside."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     base, casts = str(task.base), Casts({title: lessons.main for title, lessons in task.data.items()})
     training, held_out = held_back(task.data, task.settings.held_back)
     model = open_transformer(base, run.device.type)
@@ -179,7 +179,7 @@ class NamingGuesser:
             for part in scene_prompts(scene, candidates, self._title, self._words, self._window)
         ]
         _, tokens, heading = prompts[0]
-        past = _Past(self._model.network, before + tokens[:heading])  # what all namings have in common is read once
+        past = _ReadTokens(self._model.network, before + tokens[:heading])  # read once for all namings
         continuations = [prompt[begin:] for _, prompt, begin in prompts]
         scores = np.zeros(len(scenes))
         lengths = [len(past.tokens) + len(continuation) for continuation in continuations]
@@ -190,7 +190,7 @@ class NamingGuesser:
         return scores
 
 
-class _Past:
+class _ReadTokens:
     """Tokens that a causal model has read, to go on from."""
 
     def __init__(self, network: Any, tokens: list[int]) -> None:

@@ -11,7 +11,7 @@
 The trunk is any encoder, Longformer or causal model in Hugging Face's layout. Of a Longformer every token reads a
 window around itself and the first token, which reads all and is read by all.
 A cast has classes of its own: those of one show never compete with another's. In a causal model a token's state depends
-only on what stands before it, so a question about every mask is appended to the scene (see `prompt_format`).
+only on what stands before it, so a question about every mask is appended to the scene (see `scene_tokens`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from understudy.errors import InputError, MissingExtra
 from understudy.guessing.assignment import all_assignments, can_list
 from understudy.language.backends.transformer import CAUSAL, MASKED, WANTED, first_line, length_batches, located
 from understudy.language.libraries import import_library
-from understudy.training.guessing.prompt_format import SceneTokenizer
-from understudy.training.guessing.reader_input import NOBODY, ReaderInput
+from understudy.training.guessing.scene_tokens import NOBODY, ReaderInput, SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Readers of masked scenes: a transformer with a classifier head for each cast, fine-tuned together.
 
-`reader_input` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
+`scene_tokens` has the input, `network` the formula. A scene gets other masks each time it is shown, so that nothing is
 learned about the mask P0 itself. Scenes with a single main speaker are learned from too, with the whole cast as
 candidates.
 """
@@ -45,24 +45,21 @@ from understudy.training.guessing.network import (
     reading_of,
     scores_of,
 )
-from understudy.training.guessing.prompt_format import RecentScenes, scenes_with_history, unmasked
-from understudy.training.guessing.reader_input import InputFormat, reader_input
+from understudy.training.guessing.scene_tokens import (
+    InputFormat,
+    RecentScenes,
+    reader_input,
+    scenes_with_history,
+    unmasked,
+)
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
 from understudy.training.pretrained import own_weights, write_network
-from understudy.training.run import Run, TrainingTask, check_positive, check_shares
+from understudy.training.run import TrainingRun, TrainingTask, check_positive, check_shares
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "AGENT",
-    "ReaderGuesser",
-    "ReaderSettings",
-    "default_settings",
-    "open_reader",
-    "reading_format",
-    "train_reader",
-]
+__all__ = ["AGENT", "ReaderSettings", "default_settings", "open_reader", "reading_format", "train_reader"]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"
@@ -131,7 +128,7 @@ Task = TrainingTask[Stories, ReaderSettings]
 
 def train_reader(task: Task, progress: Progress = no_progress) -> ModelFolder:
     """Train a reader and write its folder: the transformer as Hugging Face lays it out, head and card beside it."""
-    run = Run(task, progress)
+    run = TrainingRun(task, progress)
     casts = Casts({title: lessons.main for title, lessons in task.data.items()})
     training, held_out = held_back(task.data, task.settings.held_back)
     trunk = open_trunk(task.base, run.device.type)

@@ -28,7 +28,7 @@ from understudy.guessing import (
     TrainingScenes,
     guess_in_order,
 )
-from understudy.guessing.assignment import LEAST, SceneClues, can_list, fit_weights, marginals, named
+from understudy.guessing.assignment import SceneClues, can_list, fit_weights, log_table, marginals, named
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
 from understudy.guessing.scenes import masks_of
 from understudy.language.lexical.rows import Reals
@@ -39,7 +39,7 @@ from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene
 from understudy.text import did_you_mean
 from understudy.training.guessing import naming, readers
-from understudy.training.guessing.finetuning import read_casts
+from understudy.training.guessing.finetuning import read_casts, unknown_people
 
 __all__ = [
     "Undecided",
@@ -49,8 +49,6 @@ __all__ = [
     "find_guesser",
     "find_guessers",
     "fitted_weights",
-    "is_taught",
-    "kind_of",
     "knows",
     "learned_until",
     "open_guesser",
@@ -159,8 +157,8 @@ def together_weights(guessers: Sequence[GuesserEntry], stories: Sequence[Trainin
         scenes_asked = [(scene, len(masking.masked(scene).answers) > 1) for scene in story.scenes[seen:]]
         scenes += [masking.masked(scene) for scene, is_asked in scenes_asked if is_asked]
         for guesser, own in zip(guessers, guesses):
-            asked = guesser(earlier) if knows(guesser.name, story) else Undecided()
-            own += [guess for _, guess in guess_in_order(asked, scenes_asked, masking, _personas)]
+            judged = guesser(earlier) if knows(guesser.name, story) else Undecided()
+            own += [guess for _, guess in guess_in_order(judged, scenes_asked, masking, unknown_people)]
     return fitted_weights(scenes, guesses)
 
 
@@ -201,10 +199,6 @@ def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
             "each guesser: train with --held-back 0.05"
         )
     return seen
-
-
-def _personas(names: Sequence[str], scene: Scene) -> Sequence[Persona]:
-    return [Persona(name, scene.moment) for name in names]
 
 
 # Guessers that are opened from model folders.
@@ -306,8 +300,4 @@ def fitted_weights(scenes: Sequence[Masked], predictions: Sequence[Sequence[Gues
 
 def _table(guesses: Sequence[Guesses], candidates: Sequence[str]) -> Reals:
     """`[mask, candidate, guesser]`: the logarithm of each probability."""
-    masks = list(guesses[0])
-    table: Reals = np.log(
-        [[[max(guess[mask][name], LEAST) for guess in guesses] for name in candidates] for mask in masks]
-    )
-    return table
+    return np.stack([log_table({mask: guess[mask] for mask in guesses[0]}, candidates) for guess in guesses], axis=2)

@@ -150,14 +150,14 @@ def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least
                 g, h = histograms[node, column, :, 0].sum(), histograms[node, column, :, 1].sum()
                 at_once = g * g / (h + l2)
                 left_g = left_h = 0.0
-                for place in range(bins):
-                    left_g += histograms[node, column, place, 0]
-                    left_h += histograms[node, column, place, 1]
+                for code in range(bins):
+                    left_g += histograms[node, column, code, 0]
+                    left_h += histograms[node, column, code, 1]
                     if left_h < least or h - left_h < least:
                         continue
                     gain = left_g**2 / (left_h + l2) + (g - left_g) ** 2 / (h - left_h + l2) - at_once
                     if gain > best:
-                        best, split[node], cut[node] = gain, column, place
+                        best, split[node], cut[node] = gain, column, code
         if cut[node] < 0:
             bounds[left], bounds[right] = (low, high), (high, high)
             continue
