@@ -15,7 +15,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
-from brasskey import brass_key
+from stories import brass_key
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # threads that wait for each other take others' cores
     os.environ[variable] = "1"

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import realdata
-from brasskey import brass_key
+from stories import brass_key
 from understudy.formats import embedded
 from understudy.formats.cards.file import parse_card, write_card
 

@@ -25,8 +25,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from brasskey import brass_key
 from samples import SAMPLES
+from stories import brass_key
 from understudy.errors import UnderstudyError
 from understudy.formats import probes_of, read
 from understudy.formats.export import export_jsonl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,28 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from understudy.agents.bag_ranker import spelled
 from understudy.agents.lstm import initial_parameters, parameter_shapes, rarity_weights
 from understudy.agents.word_tokens import TokenVocabulary
+from understudy.formats.personachat import examples
 from understudy.language.model_folder import FORMAT, texts_as_tensor, write_card, write_model, write_tensors
+from understudy.sources.source import SourceFile
 from understudy.training.cross_encoder import head_start
 from understudy.training.export import write_cross_encoder, write_encoder
 from understudy.training.pretrained import Shape, load_base
 
-__all__ = ["PLACES", "TRADES", "tiny_base", "tiny_data", "tiny_lstm", "tiny_model"]
+__all__ = [
+    "PLACES",
+    "TRADES",
+    "dialogue_base",
+    "gpt2_base",
+    "tiny_base",
+    "tiny_data",
+    "tiny_gguf",
+    "tiny_language_model",
+    "tiny_lstm",
+    "tiny_model",
+    "trades",
+    "words_of",
+]
+
 
 TRADES = {
     "clocks": "mend", "bread": "bake", "boats": "sail", "bees": "keep", "lamps": "light", "rope": "twist",
@@ -127,7 +144,6 @@ def tiny_cross_encoder(folder: Path, **told: Any) -> Path:
 
 def tiny_causal(folder: Path, **told: Any) -> Path:
     """A causal language model of random weights, as one that was trained whole."""
-    from languagemodels import tiny_language_model
 
     spoken = "About Ines: Tomas: I am a harbour pilot. says: Where is the brass key? In my pocket. You boat lost it"
     tiny_language_model(folder, "causal", spoken.split())
@@ -155,7 +171,6 @@ def tiny_bob(folder: Path, **told: Any) -> Path:
 
 def tiny_reranker(folder: Path, **told: Any) -> Path:
     """A reranker of random weights, its base model beside it."""
-    from languagemodels import tiny_language_model
     from understudy.agents.reranker import ADAPTER, pack_matrices
     from understudy.language.backends.causal_lm import base_card
 
@@ -206,3 +221,131 @@ def tiny_base(folder: Path, width: int = 32, layers: int = 2, seed: int = 0) -> 
     }
     write_tensors(folder / "model.safetensors", tensors)
     return folder
+
+
+# Tiny language models, made here and now: random numbers, and a vocabulary of the words they are to read.
+
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "</s>")
+
+
+def words_of(texts: Iterable[str]) -> list[str]:
+    return sorted({word for text in texts for word in text.split()})
+
+
+def tiny_language_model(
+    folder: Path, kind: str, words: Iterable[str], positions: int = 32, spread: float = 0.02
+) -> Path:
+    """A folder as Hugging Face lays it out: a Llama where it is causal, a BERT where it is masked.
+
+    `spread` is the standard deviation of the weights: more of it gives adapters more to use.
+    """
+    import torch
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from tokenizers.processors import TemplateProcessing
+    from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    numbers = {word: number for number, word in enumerate(dict.fromkeys((*SPECIAL, *words)))}
+    tokenizer = Tokenizer(WordLevel(numbers, "[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    marks: dict[str, Any] = {"bos_token": "<s>", "eos_token": "</s>"}
+    if kind == "masked":
+        ends = [("[CLS]", numbers["[CLS]"]), ("[SEP]", numbers["[SEP]"])]
+        tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
+        marks = {"cls_token": "[CLS]", "sep_token": "[SEP]", "mask_token": "[MASK]"}
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=positions, **marks
+    )
+    sizes: dict[str, Any] = {
+        "vocab_size": len(numbers), "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "max_position_embeddings": positions, "initializer_range": spread,
+    }  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        if kind == "masked":
+            model: Any = BertForMaskedLM(BertConfig(**sizes, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+        else:
+            model = LlamaForCausalLM(LlamaConfig(**sizes, bos_token_id=numbers["<s>"], eos_token_id=numbers["</s>"]))
+    model.save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder
+
+
+def tiny_gguf(path: Path) -> Path:
+    """A causal model of random numbers in one .gguf file, which reads letters."""
+    import numpy as np
+    from gguf import GGUFWriter
+
+    letters = ["<s>", "</s>", "<unk>", *"abcdefghijklmnopqrstuvwxyz.,", "Ġ", "Ġt", "he"]
+    random, width, inner, layers = np.random.default_rng(3), 32, 64, 2
+    writer = GGUFWriter(path, "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(width)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(2)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(len(letters))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(letters)
+    writer.add_token_types([3, 3, 3] + [1] * (len(letters) - 3))
+    writer.add_token_merges(["Ġ t", "h e"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_unk_token_id(2)
+    shapes = {"token_embd": (len(letters), width), "output": (len(letters), width), "output_norm": (width,)}
+    for layer in range(layers):
+        block = f"blk.{layer}."
+        shapes |= {f"{block}attn_{name}": (width, width) for name in ("q", "k", "v", "output")}
+        shapes |= {f"{block}ffn_gate": (inner, width), f"{block}ffn_up": (inner, width)}
+        shapes |= {f"{block}ffn_down": (width, inner), f"{block}attn_norm": (width,), f"{block}ffn_norm": (width,)}
+    for name, shape in shapes.items():
+        writer.add_tensor(f"{name}.weight", random.normal(0, 0.1, shape).astype(np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+# Dialogues and tiny language models that can read them, for the tests of models of dialogues.
+
+
+LABELS = "About A: B: A says: B says:"
+
+
+def trades(folder: Path, dialogues: int = 20) -> Path:
+    """A PersonaChat folder of a few dialogues, in which everybody talks of their trade."""
+    return tiny_data(folder, dialogues)
+
+
+def dialogue_base(folder: Path, data: Path, positions: int = 128, more: Iterable[str] = ()) -> Path:
+    """A tiny Llama that knows the words of a PersonaChat folder."""
+    return tiny_language_model(folder, "causal", words_of([*_texts(data), LABELS, *more]), positions)
+
+
+def gpt2_base(folder: Path, base: Path) -> Path:
+    """A tiny GPT-2, whose linear layers are the other way round and whose positions are learnt; words as in `base`."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    tokenizer: Any = PreTrainedTokenizerFast.from_pretrained(base)
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        sizes = {"vocab_size": len(tokenizer), "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 128}
+        marks = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+        model: Any = GPT2LMHeadModel(GPT2Config(**sizes, **marks, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _texts(data: Path) -> Iterable[str]:
+    for example in examples(SourceFile(data / "train_both_original_no_cands.txt")):
+        faced = example.situation.faced
+        yield from (turn.text for turn in example.history)
+        yield from (*example.candidates, *example.situation.persona.profile, *(faced.profile if faced else ()))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from containers import docx, epub, paragraph
+from reading import docx, epub, paragraph
 from understudy.formats.cards.document import card_of
 from understudy.formats.cards.file import charx_of, png_of
 from understudy.formats.cards.png import portrait

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from understudy.formats.annotations import Annotation, Instance, Rationale
 from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
+from understudy.guessing.analysis import GuessedSpeaker
 from understudy.story.persona import Persona
 from understudy.story.types import Line, Moment, Scene
 
@@ -16,6 +18,8 @@ __all__ = [
     "NAMES",
     "PEOPLE",
     "WORDS",
+    "annotation",
+    "guessed_scene",
     "masked",
     "passing",
     "personas",
@@ -26,6 +30,7 @@ __all__ = [
     "talk",
     "training_scenes",
 ]
+
 
 WORDS = {
     "Ann": "tide boat oar net fish harbour gull anchor".split(),
@@ -129,3 +134,33 @@ def shows_folder(folder: Path, show: str = "The_Harbour", episodes: int = 6, jud
             ]  # fmt: skip
     (folder / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return folder
+
+
+# Guesses with known answers, for tests of what is made from them.
+
+
+def guessed_scene(
+    model: str,
+    show: str,
+    number: int,
+    speakers: Sequence[str],
+    guesses: Sequence[str],
+    episode: tuple[int, ...] = (1, 1),
+) -> list[GuessedSpeaker]:
+    """The speakers of one scene in the order of their first lines, and whom each was taken for."""
+    even = {name: 1 / len(speakers) for name in speakers}
+    return [
+        GuessedSpeaker(model, show, episode, number, index, who, guess, even)
+        for index, (who, guess) in enumerate(zip(speakers, guesses, strict=True))
+    ]
+
+
+def annotation(
+    number: int,
+    index: int,
+    evidence: Sequence[str] = ("memory",),
+    history: str = "none",
+    reasoning: str = "none",
+    source: str = "table",
+) -> Annotation:
+    return Annotation(source, Instance((1, 1), number, index), history, (Rationale(tuple(evidence), reasoning),))

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generated import NAMES, Plan, plans, plans_with_found
-from reaching import reachable, tables_that_open
+from generated import NAMES, Plan, plans, plans_with_found, reachable, tables_that_open
 from understudy.formats import read
 from understudy.story.dialogue import situation_at
 from understudy.story.storyfile.past import StoryPast

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import isolation
-from chats import chat, volunteers
-from localmodel import MODEL, needs_model
+from llmclient import MODEL, needs_model
+from measured import chat, volunteers
 from understudy.language.libraries import SWITCHES
 
 pytestmark = pytest.mark.skipif(

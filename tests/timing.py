@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
-__all__ = ["cpu_seconds", "growth"]
+__all__ = ["PATIENCE_S", "cpu_seconds", "growth", "until"]
+
 
 FACTOR = 8
 MEASURABLE_S = 0.02
@@ -33,3 +35,21 @@ def growth(work: Callable[[int], object], size: int) -> float:
         size *= 2
         small = cpu_seconds(partial(work, size))
     return cpu_seconds(partial(work, FACTOR * size), 2) / small
+
+
+# Waiting for what other threads and processes do, for as long as the slowest machine may take.
+
+
+PATIENCE_S = 120
+LOOK_EVERY_S = 0.01
+
+Result = TypeVar("Result")
+
+
+def until(condition: Callable[[], Result]) -> Result:
+    """What the condition gives once that is true or not empty."""
+    end = time.monotonic() + PATIENCE_S
+    while not (result := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(LOOK_EVERY_S)
+    return result

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
@@ -25,7 +26,8 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import fill_macros
 
-__all__ = ["ANY_NUMBER", "Answer", "Walk", "every_template", "walk"]
+__all__ = ["ANY_NUMBER", "Answer", "Page", "Walk", "every_template", "walk"]
+
 
 ANY_NUMBER = RequestLimits(per_second=1e9, burst=10**9)
 CHATS = "/api/chats"
@@ -274,3 +276,30 @@ def walk(story: Story, at: str, people: Sequence[str], folder: Path) -> Walk:
     with AppContext.open(StoryRegistry({STORY: story}), agent_named("tfidf"), folder) as context:
         context.chats.pace_s = 0
         return asyncio.run(walk_everywhere(context))
+
+
+# What a test wants to know of an HTML page.
+
+
+class Page(HTMLParser):
+    """The ids, links and text of a page; the people on its graph and the moments of the marks on its chart."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.around: list[str] = []
+        self.marks: list[str] = []
+        self.text = ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        for name, kept in (("id", self.ids), ("data-who", self.around), ("data-moment", self.marks)):
+            if told.get(name):
+                kept.append(str(told[name]))
+        if tag == "a" and told.get("href"):
+            self.links.append(str(told["href"]))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data

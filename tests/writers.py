@@ -7,9 +7,10 @@ from threading import Event, Semaphore
 
 from understudy.errors import BackendError
 from understudy.progress import Cancellation
-from understudy.story.dialogue import DEFAULT_SAMPLING, Candidate, Reply, Sampling, Situation, Turn, Usage
+from understudy.story.dialogue import DEFAULT_SAMPLING, Candidate, Draft, Reply, Sampling, Situation, Turn, Usage
 
-__all__ = ["PIECES", "Writer"]
+__all__ = ["PIECES", "HostileWriter", "Offering", "Writer"]
+
 
 PIECES = ("I ", "never ", "left ", "the ", "quay.")
 
@@ -77,3 +78,47 @@ class Writer:
         finally:
             self.ended.set()
         return Reply("".join(self.pieces), self.candidates, (), self.usage, self.log_probs)
+
+
+# Drafters that offer what must not be said, for tests of the guards.
+
+
+class Offering:
+    """Offers the same texts, whatever is asked."""
+
+    def __init__(self, *texts: str, source: str = "writer") -> None:
+        self.texts, self.source = texts, source
+
+    def drafts(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> tuple[list[Draft], Usage]:
+        return [Draft(text, self.source) for text in self.texts], Usage(1, 10, 10, 0.1)
+
+
+class HostileWriter(Offering):
+    """Writes another text at each attempt, in pieces of any size; counts how often it was stopped."""
+
+    def __init__(self, *texts: str, piece: int = 3) -> None:
+        super().__init__(*texts)
+        self.piece, self.attempts, self.closed = piece, 0, 0
+
+    def stream(
+        self,
+        situation: Situation,
+        history: Sequence[Turn],
+        sampling: Sampling = DEFAULT_SAMPLING,
+        cancellation: Cancellation | None = None,
+    ) -> Generator[str, None, Reply]:
+        text = self.texts[self.attempts % len(self.texts)]
+        self.attempts += 1
+        try:
+            for place in range(0, len(text), self.piece):
+                yield text[place : place + self.piece]
+        except GeneratorExit:
+            self.closed += 1
+            raise
+        return Reply(text, usage=Usage(1, 10, 10, 0.1))

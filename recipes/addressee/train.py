@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ def train(task: TrainingTask[Path, AddresseeSettings], progress: Progress) -> Mo
             "no text of them is in the weights",
             "features": list(FEATURES),
             "data": {f"{folder.name}/{QUOTATIONS}": sha256_of(folder / QUOTATIONS) for folder in folders},
-            "settings": asdict(task.settings),
             "novels": len(folders),
             "lines": len(lines),
         }

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +79,6 @@ def train(task: TrainingTask[Path, ContradictionSettings], progress: Progress) -
         "labels": LABELS,
         "encoder": encoder.fingerprint,
         "data": {path.name: sha256_of(path) for path in paths},
-        "settings": asdict(task.settings),
-        "seed": task.seed,
         "device": run.device.type,
     }
     run.begin({**plan, "format": FORMAT})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -82,8 +82,6 @@ def train(task: TrainingTask[tuple[Path, Path], RerankerSettings], progress: Pro
         "base": base_card(base),
         "data": {"dialogues": len(dialogues), "novels": len(novels), "chat_questions": len(kept),
                  "novel_questions": sum(map(len, novels))},
-        "settings": asdict(settings),
-        "seed": task.seed,
     }  # fmt: skip
     run.begin(plan)
     model = open_transformer(base, run.device.type)

@@ -63,7 +63,7 @@ def learn_preferences(
     tokenized = _tokenized(model.tokenizer, pairs, settings.longest)
     loss = _PreferenceLoss(model, adapters, learnt, tokenized, settings)
     optimization = Optimization(
-        settings.preference_epochs, settings.pairs, settings.preference_rate, (0.9, 0.98), warmup=0.1, longest=1.0
+        settings.preference_epochs, settings.pairs, settings.preference_rate, (0.9, 0.98), warmup=0.1, max_grad_norm=1.0
     )
     return run.fit(learnt, loss, len(tokenized), optimization, checkpoint=run.checkpoint.part("preferences"))
 

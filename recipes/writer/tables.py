@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-__all__ = ["answers_for", "asked_patterns", "name_kinds", "names", "random_name", "table"]
+__all__ = ["answers_for", "asked_patterns", "names", "random_name", "table"]
 
 
 @cache
@@ -26,10 +26,6 @@ def table(name: str) -> Any:
 def names(kind: str) -> tuple[str, ...]:
     """Words of a kind, which are exchanged for one another: 'f', 'm' and 's' are names, then 'place', 'ship' ..."""
     return tuple(table("names")[kind].split())
-
-
-def name_kinds() -> frozenset[str]:
-    return frozenset(table("names"))
 
 
 def random_name(rng: Random, surname: float = 0.0) -> str:

@@ -14,7 +14,6 @@ import hashlib
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -72,8 +71,6 @@ def train(task: TrainingTask[tuple[Path, Path], WriterSettings], progress: Progr
         "base": base.name,
         "language": "en",
         "data": {"examples": len(examples), "sha256": _digest(examples)},
-        "settings": asdict(task.settings),
-        "seed": task.seed,
     }
     run.begin(plan)
     held_back = {
@@ -116,7 +113,7 @@ def _base(requested: Path | None) -> Path:
 
 def _optimization(settings: WriterSettings) -> Optimization:
     # An epoch's examples differ from another's, so that all of them are batches of one epoch.
-    return Optimization(1, 1, settings.rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
+    return Optimization(1, 1, settings.rate, (0.9, 0.98), warmup=0.05, decay=0.01, max_grad_norm=1.0)
 
 
 def _tokenized(tokenizer: Any, examples: Sequence[TrainingExample], longest: int) -> list[Tokenized]:

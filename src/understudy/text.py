@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from understudy.errors import InputError, MissingExtra
 
@@ -34,6 +36,7 @@ __all__ = [
     "sole_owners",
     "stop_words",
     "tokenizer",
+    "word_table",
     "words",
 ]
 
@@ -185,6 +188,12 @@ def words(text: str, language: str = "en") -> list[str]:
 @cache
 def stop_words(language: str) -> frozenset[str]:
     return frozenset(STOP_WORDS[known(language)].split())
+
+
+@cache
+def word_table(*path: str) -> dict[str, Any]:
+    """A TOML file of words and patterns that comes with the package, by its path there."""
+    return tomllib.loads(files("understudy").joinpath(*path).read_text(encoding="utf-8"))
 
 
 def known(language: str) -> str:

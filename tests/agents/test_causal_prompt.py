@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dialogues import dialogue_base, trades
+from models import dialogue_base, trades
 from people import hearing, situation, tie
 from understudy.agents.causal import DialogueFormat, prompt_text
 from understudy.formats.hpd import sessions, situation_of

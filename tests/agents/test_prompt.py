@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generated import reachable
 from people import situation, tie
-from reaching import reachable
 from understudy.agents.dialogue_context import first_person, introduced_name, introductions
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines

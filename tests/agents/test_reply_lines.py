@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from generated import NAMES, Plan, plans, plans_with_found
-from reaching import reachable
+from generated import NAMES, Plan, plans, plans_with_found, reachable
 from understudy.agents.reply_lines import ReplyLine, characters_asked, question_at, reply_lines, sampled
 from understudy.errors import UnknownCharacter
 from understudy.formats import read

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from languagemodels import tiny_language_model
+from models import tiny_language_model
 from people import situation, tie
 from understudy.agents.reranker import RerankerFormat, about_persona
 from understudy.story.dialogue import Turn

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import realdata
-from novels.dialogue_text import prose_of
+from novel_texts import quoted_prose
 from understudy.bench.novel_text import AnnotatedCharacter, annotated_cast, cast_figures, quotation_figures
 from understudy.novels.cast import find_cast
 from understudy.novels.parsing import parse_prose
@@ -120,6 +120,6 @@ def test_an_annotated_cast_is_read(tmp_path: Path) -> None:
 def test_the_people_of_a_real_novel_are_found() -> None:
     novel = realdata.folder("pdnc") / "Emma"
     text = (novel / "novel_text.txt").read_text(encoding="utf-8")
-    figures = cast_figures(find_cast(prose_of(text)), annotated_cast(novel))
+    figures = cast_figures(find_cast(quoted_prose(text)), annotated_cast(novel))
     assert figures.missed == ()
     assert figures.gender is not None and figures.gender > 0.95

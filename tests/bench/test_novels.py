@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_novels import write_novels
+from novel_texts import write_novels
 from understudy.bench import novels
 from understudy.bench.novels import NovelBench, bench_novels
 from understudy.novels.attribution import shipped_quotation_model

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.items import compare_runs
+from understudy.bench.run import compare_runs
 from understudy.bench.talk import bench_talk
 from understudy.errors import BackendError, InputError
 from understudy.formats import read

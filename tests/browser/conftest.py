@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from brasskey import brass_key
 from server.conftest import serving
+from stories import brass_key
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
 from understudy.metrics.utterances.store import UtteranceStore

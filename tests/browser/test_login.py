@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 from browser.accessibility import WIDTHS, assert_accessible, complaints, fits, resize
 from browser.conftest import FREELY, SCRIPT
-from reviewed import filled
 from server.conftest import serving
+from studyserver import filled
 from understudy.agents.scripted import Scripted
 from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from brasskey import brass_key
 from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
-from found import found_fact, found_tie, write_claims
+from stories import brass_key, found_fact, found_tie, write_claims
+from timing import until
 from understudy.formats import read
 from understudy.people.draft import read_draft
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-from waiting import until
 
 HOOKS, SOLD, THIEF = Moment((1, 1, 3)), Moment((1, 2, 1)), Moment((1, 2, 2))
 

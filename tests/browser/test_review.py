@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
-from reviewed import filled, line
+from studyserver import filled, line
 from understudy.metrics.utterances.record import APPROVED, FILTER
 from understudy.metrics.utterances.store import UtteranceStore
 

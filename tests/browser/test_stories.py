@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from brasskey import ACT_1, ACT_2, CAST
 from browser.accessibility import assert_accessible
 from samples import SAMPLES
+from stories import ACT_1, ACT_2, CAST
 
 QUARREL = """[Scene: A kitchen at night.]
 Odile: You sold the piano.

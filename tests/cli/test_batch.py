@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import judged
-from batches import LiveModel, answer_requests, requests_in
 from cliruns import Run
 from hpdsessions import sessions
+from llmclient import LiveModel, answer_requests, requests_in
 from understudy.cli import understudy
 from understudy.language import backends
 from understudy.papers.hpd import bench

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annotated_novels import write_novels
 from cliruns import Document, Run
+from novel_texts import write_novels
 
 
 def test_the_shipped_model_judges_other_novels(run: Run, document: Document, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chats import chat, volunteers
 from cliruns import Document, Run
+from measured import chat, volunteers
 
 
 def judged(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import speaking
+import measured
 from cliruns import Run
 
 
@@ -13,9 +13,9 @@ from cliruns import Run
 def data(tmp_path: Path) -> Path:
     folder = tmp_path / "judged"
     folder.mkdir()
-    (folder / "novel.json").write_text(json.dumps(speaking.novel(1, 30), ensure_ascii=False), encoding="utf-8")
+    (folder / "novel.json").write_text(json.dumps(measured.novel(1, 30), ensure_ascii=False), encoding="utf-8")
     for name, document in (
-        ("gonta.json", speaking.judged("ゴンタ", each=6)),
+        ("gonta.json", measured.judged("ゴンタ", each=6)),
         ("names.json", {"gonta.json": ["novel.json", "ゴンタ"]}),
     ):
         (folder / name).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 
 from cliruns import Document, Run
-from found import found_fact, found_tie
 from llmserver import running
+from stories import found_fact, found_tie
 from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.progress import Progress

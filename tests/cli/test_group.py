@@ -101,7 +101,9 @@ def test_commands_and_flags_stay_what_they_are() -> None:
         for name in path:
             command = subcommand(command, name)  # type: ignore[assignment]
         flags = [
-            str(each.metavar) if isinstance(each, click.Argument) else "/".join((*each.opts, *each.secondary_opts))
+            str(each.metavar or each.name)
+            if isinstance(each, click.Argument)
+            else "/".join((*each.opts, *each.secondary_opts))
             for each in command.params
         ]
         lines.append(" ".join((*path, *sorted(flags))))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from guesses import annotation, guessed_scene
+from talkers import annotation, guessed_scene
 from understudy.cli.guess import print_guess
 from understudy.guessing.analysis import analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings, history_gain, retrieval_rows

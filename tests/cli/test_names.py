@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run
-from masks import TRUE, masks
+from stories import TRUE, masks
 
 LATER = ("Zephyr", "Marsh", TRUE)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run
-from prosetext import stand_in_attribution
+from novel_texts import stand_in_attribution
 from understudy.formats import read
 
 NOVEL = """CHAPTER I

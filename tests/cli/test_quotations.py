@@ -11,7 +11,7 @@ import pytest
 
 from cliruns import Document, Run
 from llmserver import running
-from prosetext import stand_in_attribution
+from novel_texts import stand_in_attribution
 from understudy.cli.quotations import decide_speakers
 from understudy.formats import read
 from understudy.formats.prose.corrections import read_corrections

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from cli.raycluster import two_nodes
 from cliruns import Document, Run, Start
-from raycluster import two_nodes
 from understudy.metrics.registry import DEFAULT_METRICS
 from understudy.metrics.scoring import inputs
 

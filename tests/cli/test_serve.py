@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from brasskey import brass_key
 from cliruns import Run, Start
+from stories import brass_key
 from understudy.cli.options import DEFAULT_AGENT
 from understudy.cli.serve import _load_agents
 

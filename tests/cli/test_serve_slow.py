@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from waiting import until
+from timing import until
 
 SERVE = [sys.executable, "-m", "understudy", "serve", "demo-zh", "--port", "0", "--agent", "scripted"]
 FILES = 200

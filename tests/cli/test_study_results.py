@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chats import chat, volunteers
 from cliruns import Document, Run
+from measured import chat, volunteers
 
 
 def test_scores_of_others_are_imported_once_and_correlated(run: Run, document: Document, tmp_path: Path) -> None:

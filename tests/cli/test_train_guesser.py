@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cliruns import Document, Run
-from languagemodels import words_of
+from models import words_of
 from speakers import tiny_reader
 from talkers import COMMON, PEOPLE, WORDS, shows_folder
 from understudy.formats import read

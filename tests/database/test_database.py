@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timing import until
 from understudy.database import Database, migrate, open_database
 from understudy.database.postgres import Postgres
 from understudy.errors import InputError, Unreachable
-from waiting import until
 
 NOTES, LETTERS = 0x55444E4F, 0x55444C45  # 'UDNO', 'UDLE'
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from timing import until
 from understudy.database.postgres import Postgres, Timeouts
 from understudy.errors import InputError, Unreachable
 from understudy.metrics.utterances.databases import UtterancePostgres
 from understudy.metrics.utterances.record import APPROVED, FILTER, Utterance
 from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.types import Moment
-from waiting import until
 
 AHOY = Utterance("Ahoy.", "Ines")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chats import chat, volunteers
+from measured import chat, volunteers
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.chat_records import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reaching import assert_nothing_withheld_is_reached
+from generated import assert_nothing_withheld_is_reached
 from reading import damage, events_of, of_kind, recognises
 from samples import SAMPLES
 from understudy.errors import InputError

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from awkward import AwkwardScene, awkward_scenes, story_of, told
-from reading import events_of, stands
+from reading import AwkwardScene, awkward_scenes, events_of, stands, story_of, told
 from understudy.errors import InputError
 from understudy.formats import read, sources_of
 from understudy.formats.convokit import READER, export_convokit

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from containers import WORD, docx, paragraph, zipped
-from reading import damage, events_of, of_kind, recognises
+from reading import WORD, damage, docx, events_of, of_kind, paragraph, recognises, zipped
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats.docx import READER, docx_text

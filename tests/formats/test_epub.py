@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from containers import CONTAINER, epub, zipped
-from reading import damage, recognises
+from reading import CONTAINER, damage, epub, recognises, zipped
 from understudy.errors import InputError
 from understudy.formats.epub import READER, epub_text
 from understudy.formats.prose.reading import ExtractedText

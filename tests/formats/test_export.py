@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from awkward import AwkwardScene, awkward_scenes, story_of
 from generated import Plan, plans
+from reading import AwkwardScene, awkward_scenes, story_of
 from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats import read

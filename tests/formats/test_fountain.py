@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 import realdata
+from formats.screenplays import Rows, comments_of, differences, peer_comments, peer_rows, rows_of
 from generated import HERE, Plan, plans
 from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from samples import FOUNTAIN, SAMPLES
-from screenplays import Rows, comments_of, differences, peer_comments, peer_rows, rows_of
 from understudy.errors import InputError, UnknownFormat
 from understudy.formats import read, reader_of
 from understudy.formats.fountain import (

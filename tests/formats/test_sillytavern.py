@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from awkward import AwkwardScene, awkward_scenes, story_of, told
-from reading import of_kind, read_bytes, recognises, stands
+from reading import AwkwardScene, awkward_scenes, of_kind, read_bytes, recognises, stands, story_of, told
 from understudy.errors import InputError
 from understudy.formats import read, reader_of
 from understudy.formats.sillytavern import READER, export_sillytavern, parse_date

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from guesses import annotation, guessed_scene
-from understudy.bench.items import groups_of
+from talkers import annotation, guessed_scene
+from understudy.bench.run import groups_of
 from understudy.guessing.analysis import GuessedSpeaker, analyse
 from understudy.papers.tvshowguess.annotations import annotation_groupings
 

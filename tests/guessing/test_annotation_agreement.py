@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from guesses import annotation
+from talkers import annotation
 from understudy.errors import InputError
 from understudy.guessing.analysis import annotation_agreement
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brasskey import brass_key
+from stories import brass_key
 from talkers import PEOPLE, scenes
 from understudy.errors import StoryError
 from understudy.formats import read

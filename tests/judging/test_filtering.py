@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from brasskey import brass_key
+from stories import brass_key
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import HostileWriter, Offering
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.writer import WriterAgent
@@ -20,6 +19,7 @@ from understudy.language.backends.backend import ScriptedBackend
 from understudy.story.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
+from writers import HostileWriter, Offering
 
 ENCODER = EncoderAgent()
 LATER = "The Prior hid the bill in the tin box."

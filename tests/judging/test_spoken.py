@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import HostileWriter, Offering
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.writer import WriterAgent
 from understudy.errors import BackendError
@@ -23,6 +22,7 @@ from understudy.language.backends.backend import ScriptedBackend
 from understudy.progress import Cancellation
 from understudy.story.dialogue import Draft, Reply, Sampling, Situation, Turn
 from understudy.story.persona import Persona
+from writers import HostileWriter, Offering
 
 INES = Situation(Persona("Ines", profile=("I walk dogs for a living.",)))
 ASKED = (Turn("Mara", "Where were you on Tuesday?"),)

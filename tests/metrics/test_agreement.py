@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rated import FLEISS, KRIPPENDORFF, Answers, answers, bounds, counted, table
+from measured import FLEISS, KRIPPENDORFF, Answers, answers, bounds, counted, table
 from timing import growth
 from understudy.errors import InputError
 from understudy.metrics.agreement import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rated import bounds
+from measured import bounds
 from understudy.errors import InputError
 from understudy.metrics.preference import BradleyTerry, PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import wilson

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import realdata
-from paper_metrics import speaker_probability
+from measured import speaker_probability
 from understudy.formats import read
 from understudy.metrics import (
     Samples,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
-from paper_metrics import term_salience
+from measured import term_salience
 from understudy.formats import read
 from understudy.metrics import Samples, ptsal, ptsal_ends
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rated import table
+from measured import table
 from understudy.errors import InputError
 from understudy.metrics.ratings import (
     Rating,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languagemodels import tiny_language_model, words_of
+from models import tiny_language_model, words_of
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
 from understudy.language.lexical import Corpus
 from understudy.metrics import Samples, uppl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from quoted_prose import called, names_of, quoted_prose
+from novel_texts import called, names_of, quoted_prose
 from understudy.novels.cast import find_cast
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quoted_prose import called, names_of, quoted_prose
+from novel_texts import called, names_of, quoted_prose
 from understudy.novels.cast import NARRATOR, find_cast
 from understudy.novels.prose import Chapter, Paratext, Prose, Span
 

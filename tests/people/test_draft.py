@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from found import found_fact, found_tie
+from stories import found_fact, found_tie
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.people.draft import (

@@ -39,12 +39,7 @@ def test_what_was_told_is_known_to_the_same_character_in_a_later_chat(memory: Pe
 
 @pytest.mark.parametrize(
     "elsewhere",
-    [
-        {"character": "Tobias"},
-        {"story": "A Clean Bill"},
-        {"person": "Una", "speaker": "Una"},
-        {"speaker": "Tobias"},
-    ],
+    [{"character": "Tobias"}, {"story": "A Clean Bill"}, {"person": "Una", "speaker": "Una"}, {"speaker": "Tobias"}],
 )
 def test_nobody_else_knows_it(memory: PeopleMemory, elsewhere: dict[str, str]) -> None:
     memory.tell(FIRST, 1, ["I am a sailor"])

@@ -12,11 +12,7 @@ from understudy.people.names import HIDDEN, CharacterNames, NameIndex, derangeme
 from understudy.story.types import Character
 
 FRIENDS = CharacterNames(
-    {
-        "Rose Tyler": ("Rose Tyler", "Rosie"),
-        "Ann Bell": ("Ann Bell",),
-        "Anna Bell": ("Anna Bell", "Captain Bell"),
-    }
+    {"Rose Tyler": ("Rose Tyler", "Rosie"), "Ann Bell": ("Ann Bell",), "Anna Bell": ("Anna Bell", "Captain Bell")}
 )
 
 

@@ -141,8 +141,7 @@ def test_a_new_love_ends_the_one_before() -> None:
 
 def test_the_wifes_brother_is_not_called_a_wife() -> None:
     found = ties_of(
-        WEDDING,
-        "Nora: Meet my brother Ivo.\n\nAda: Hello.\n\nIvo: Nora is my sister.\n\nPavel: Nora is my wife.",
+        WEDDING, "Nora: Meet my brother Ivo.\n\nAda: Hello.\n\nIvo: Nora is my sister.\n\nPavel: Nora is my wife."
     )
     in_law = [tie for tie in found if {tie.of, tie.to} == {"Pavel", "Ivo"}]
     assert {tie.kind for tie in in_law} == {"in-law"}

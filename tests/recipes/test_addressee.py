@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annotated_novels import write_talks
+from novel_texts import write_talks
 from recipes.addressee.train import AddresseeSettings, train
 from understudy.language.model_folder import read_model
 from understudy.people.addressees import AddresseeModel

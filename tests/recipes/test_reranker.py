@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import novelset
-from dialogues import trades
-from languagemodels import tiny_language_model, words_of
+import novel_texts
+from models import tiny_language_model, trades, words_of
 from recipes.reranker.questions import NAMES, NextReply
 from recipes.reranker.train import RerankerSettings
 from recipes.reranker.train import train as train_reranker
@@ -35,7 +34,7 @@ SETTINGS = RerankerSettings(epochs=1, batch=8, rate=1e-2, rank=2, chats=0.5)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data, novels, and a model that knows their words."""
     folder = tmp_path_factory.mktemp("reranker")
-    data, novels = trades(folder / "data", 6), novelset.folder(folder / "pdnc")
+    data, novels = trades(folder / "data", 6), novel_texts.folder(folder / "pdnc")
     texts = [path.read_text(encoding="utf-8") for path in (*data.glob("*.txt"), *novels.glob("*/novel_text.txt"))]
     labels = " ".join(f"{name}: " for name in (*NAMES, "Ines", "Tomas"))
     words = words_of(text.replace('"', "") for text in (*texts, labels))

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-import novelset
+import novel_texts
 from recipes.reranker.novels import NovelQuestions, novels_of
 from recipes.reranker.questions import CANDIDATES, ChatQuestions, NextReply
 from understudy.training.dialogues import ProfiledDialogue
@@ -21,7 +21,7 @@ OTHER = ProfiledDialogue((("I mend clocks.",), ("I farm.",)), ((0, "Tick."), (1,
 
 @pytest.fixture
 def novels(tmp_path: Path) -> list[NovelQuestions]:
-    return novels_of(novelset.folder(tmp_path / "pdnc"), held_back=False)
+    return novels_of(novel_texts.folder(tmp_path / "pdnc"), held_back=False)
 
 
 def drawn(source: ChatQuestions | NovelQuestions, index: int, times: int = 30) -> list[NextReply]:
@@ -71,7 +71,7 @@ def test_the_narration_around_is_the_scene_and_never_has_a_speech(novels: list[N
 
 
 def test_the_novels_held_back_are_others(tmp_path: Path) -> None:
-    folder = novelset.folder(tmp_path / "pdnc")
+    folder = novel_texts.folder(tmp_path / "pdnc")
     (held,) = novels_of(folder, held_back=True)
     assert all("Awakening" in reply for reply in held.replies)
     assert not any("Awakening" in reply for novel in novels_of(folder, held_back=False) for reply in novel.replies)

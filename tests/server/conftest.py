@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import pytest
 
-from brasskey import brass_key
+from stories import brass_key
 from understudy.agents.scripted import Scripted
 from understudy.database import Postgres
 from understudy.formats import read

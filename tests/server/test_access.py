@@ -15,9 +15,9 @@ import httpx
 import pytest
 from starlette.routing import Route
 
-from reviewed import filled as lines_to_review
 from server.conftest import MakeContext, visiting
 from server.test_middleware import KEY, ask, visit
+from studyserver import filled as lines_to_review
 from understudy.errors import InputError
 from understudy.server.access import (
     COOKIE,

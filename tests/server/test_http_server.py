@@ -18,13 +18,13 @@ import pytest
 
 from server.conftest import MakeContext, serving
 from server.test_serving import Held, body, rude, streamed
+from timing import until
 from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.http_server import ConnectionLimits, ListeningSocket
 from understudy.server.middleware import RequestLimits
 from understudy.server.telemetry import ThrottledLog
-from waiting import until
 
 KEY = "a long and quite random key"
 SHORT = ConnectionLimits(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from masks import HIDDEN, masks
+from stories import HIDDEN, masks
 from understudy.errors import Dead
 from understudy.formats import read
 from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before

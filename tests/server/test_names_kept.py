@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
+from stories import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
 from understudy.agents import agent_named
 from understudy.formats import read
 from understudy.judging.loading import is_guarded, load_guarded

@@ -17,9 +17,9 @@ import httpx
 import pytest
 
 from killable import children, server
+from timing import until
 from understudy.database import open_database
 from understudy.server.database import APPLICATION_ID
-from waiting import until
 from waiting_agent import WAITING_AGENT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from server.conftest import MakeContext, serving
+from timing import until
 from understudy.server.app import make_app
 from understudy.story.dialogue import Reply, Situation, Turn
-from waiting import until
 
 
 class Held:

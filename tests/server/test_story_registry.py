@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from masks import FALSE, MASKED_CAST, TRUE, masks
+from stories import FALSE, MASKED_CAST, TRUE, masks
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics

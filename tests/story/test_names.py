@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masks import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
-from reaching import reachable
+from generated import reachable
+from stories import FALSE, HIDDEN, KNOWN, MASKED, TRUE, UNMASKED, masks
 from understudy.errors import UnknownCharacter
 from understudy.formats import read
 from understudy.story.dialogue import situation_at

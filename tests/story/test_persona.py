@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reaching import assert_nothing_withheld_is_reached, reachable
+from generated import assert_nothing_withheld_is_reached, reachable
 from understudy.errors import Dead, StoryError, Unborn, UnknownCharacter, UnknownMoment
 from understudy.formats import read
 from understudy.story.dialogue import situation_at

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from found import found_fact, found_tie
+from stories import found_fact, found_tie
 from understudy.formats import read
 from understudy.story.types import Fact, Moment, Relation, Schema, holding_at
 from understudy.story.wording import (

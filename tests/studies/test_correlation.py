@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chats import chat, volunteers
+from measured import chat, volunteers
 from understudy.errors import InputError
 from understudy.metrics.statistics import holm
 from understudy.papers.personachat.judged_chats import bench_judged_chats

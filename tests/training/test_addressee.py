@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_novels import write_talk, write_talks
+from novel_texts import write_talk, write_talks
 from understudy.errors import InputError
 from understudy.training.addressee import novel_lines
 from understudy.training.pdnc import novels_in

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from languagemodels import tiny_language_model, words_of
+from models import tiny_language_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.language.backends.transformer import CAUSAL, MASKED, open_transformer

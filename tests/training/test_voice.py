@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import speaking
+import measured
 from understudy.errors import InputError
 from understudy.language.model_folder import read_model
 from understudy.metrics import Samples
@@ -23,12 +23,12 @@ SETTINGS = VoiceSettings(width=8, epochs=20, novels=3)
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("novels")
-    names = list(speaking.CAST)
+    names = list(measured.CAST)
     for part, numbers in (("train", range(6)), ("valid", (20, 21))):
         (folder / part).mkdir()
         for number in numbers:
-            cast = {f"{name}{number}": speaking.CAST[name] for name in names[number % 2 : number % 2 + 3]}
-            text = json.dumps(speaking.novel(number, 60, cast), ensure_ascii=False)
+            cast = {f"{name}{number}": measured.CAST[name] for name in names[number % 2 : number % 2 + 3]}
+            text = json.dumps(measured.novel(number, 60, cast), ensure_ascii=False)
             (folder / part / f"{number:03}.json").write_text(text, encoding="utf-8")
     return folder
 
@@ -46,9 +46,9 @@ def test_what_is_trained_hears_characters_it_has_not_met(model: Path) -> None:
     assert 0 <= trained.card["figures"]["calibration_error"] < 0.25
     assert trained.card["parts"] == list(PARTS)
     ear = VoiceModel.of(trained)
-    samples = Samples(speaking.novel(50, 30), "ja")
+    samples = Samples(measured.novel(50, 30), "ja")
     metric = voice(samples, "爺", VoiceCast(samples, ear))
-    own, other = (metric.values(samples.tokenize(speaking.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
+    own, other = (metric.values(samples.tokenize(measured.novel(51, 10)[name])).mean() for name in ("爺", "ケン"))
     assert own > 0.7 and other < 0.3
 
 

@@ -35,8 +35,7 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.answers import CandidateLikelihoods, GeneratedReply, JudgedAgent, likelihoods_of, replies_of
-from understudy.bench.items import groups_of
-from understudy.bench.run import Figure, PaperFigure, Row, figure_row, no_paper, sampled
+from understudy.bench.run import Figure, PaperFigure, Row, figure_row, groups_of, no_paper, sampled
 from understudy.metrics.contradiction import contradiction
 from understudy.metrics.generation import (
     SetLikelihood,

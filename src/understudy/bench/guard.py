@@ -26,8 +26,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from understudy.bench.items import Items, groups_of
-from understudy.bench.run import Row, document_of, figure_row, manifest_of
+from understudy.bench.run import Items, Row, document_of, figure_row, groups_of, manifest_of
 from understudy.errors import InputError, StoryError
 from understudy.judging import Rule, StoryMetrics
 from understudy.judging.rules import judge

@@ -26,8 +26,7 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_text import ReplyCleaner
 from understudy.agents.writer import WriterAgent
 from understudy.bench.guard import GuardingAgent
-from understudy.bench.items import Items
-from understudy.bench.run import Figure, Row, document_of, figure_row, manifest_of, share_figure
+from understudy.bench.run import Figure, Items, Row, document_of, figure_row, manifest_of, share_figure
 from understudy.errors import InputError, UnderstudyError
 from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent

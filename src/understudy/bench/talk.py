@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.answers import MissingAnswers
-from understudy.bench.items import Items, groups_of
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, document_of, figure_row, groups_of, manifest_of, sampled
 from understudy.errors import AgentError, InputError
 from understudy.formats.story_folder import Probe
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson

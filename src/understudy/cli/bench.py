@@ -296,7 +296,7 @@ def compare(options: Options, first: Path, second: Path, agents: str | None) -> 
     Example:
         understudy compare before.json after.json
     """
-    from understudy.bench.items import compare_runs
+    from understudy.bench.run import compare_runs
 
     names = listed([agents or ""])
     if agents is not None and len(names) != 2:

@@ -63,15 +63,15 @@ def continuity(
         raise click.UsageError("--item says what a chart shows: give --chart FILE.svg as well")
     opened = read_showing(options.story)
     with watching() as watch:
-        found = check_continuity(opened, watch)
+        findings = check_continuity(opened, watch)
     dismissals = Dismissals(_dismissals_file(options.story))
-    _decide(found, dismissals, dismiss, restore)
+    _decide(findings, dismissals, dismiss, restore)
     if chart is not None:
-        _draw(opened, found, chart, shown)
-    faults = _selected(opened, found.faults, within, who, least)
+        _draw(opened, findings, chart, shown)
+    faults = _selected(opened, findings.faults, within, who, least)
     listed = [fault for fault in faults if show_all or fault not in dismissals]
     if options.as_json:
-        print_json(_document(opened, found, listed, dismissals))
+        print_json(_document(opened, findings, listed, dismissals))
     else:
         _print(screen(), opened, listed, dismissals, len(faults) - len(listed))
         if chart is not None:
@@ -89,8 +89,8 @@ def _dismissals_file(story: str) -> Path:
     return data_folder() / f"{story}.{FILE}" if story in EMBEDDED else dismissals_path(Path(story))
 
 
-def _decide(found: Continuity, dismissals: Dismissals, dismiss: Sequence[str], restore: Sequence[str]) -> None:
-    by_id = {fault.id: fault for fault in found.faults}
+def _decide(findings: Continuity, dismissals: Dismissals, dismiss: Sequence[str], restore: Sequence[str]) -> None:
+    by_id = {fault.id: fault for fault in findings.faults}
     if unknown := [id_ for id_ in dismiss if id_ not in by_id]:
         raise InputError(f"no line has the id '{unknown[0][:40]}': `continuity` lists them, `--least 0` all of them")
     if dismiss:
@@ -114,23 +114,23 @@ def _selected(story: Story, faults: Iterable[Fault], at: str | None, who: str | 
     ]
 
 
-def _draw(story: Story, found: Continuity, path: Path, items: Sequence[str]) -> None:
+def _draw(story: Story, findings: Continuity, path: Path, items: Sequence[str]) -> None:
     from understudy.server.drawing.charts import learning_chart
     from understudy.text import did_you_mean
 
-    if unknown := [item for item in items if item not in found.learnings]:
-        meant = did_you_mean(unknown[0], found.learnings)
+    if unknown := [item for item in items if item not in findings.learnings]:
+        meant = did_you_mean(unknown[0], findings.learnings)
         raise UnderstudyError(
             f"nobody learns of '{unknown[0][:80]}' from another{meant}: leave --item out to see what is"
         )
-    chosen = [found.learnings[item] for item in items] or list(found.learnings.values())[:ITEMS]
+    chosen = [findings.learnings[item] for item in items] or list(findings.learnings.values())[:ITEMS]
     path.write_text(learning_chart(story, chosen, standalone=True), encoding="utf-8")
 
 
-def _document(story: Story, found: Continuity, listed: Iterable[Fault], dismissals: Dismissals) -> dict[str, Any]:
+def _document(story: Story, findings: Continuity, listed: Iterable[Fault], dismissals: Dismissals) -> dict[str, Any]:
     return {
         "story": story.title,
-        "lines": found.lines,
+        "lines": findings.lines,
         "dismissed": len(dismissals),
         "faults": [
             {

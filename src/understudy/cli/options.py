@@ -129,7 +129,7 @@ SHARED: dict[str, Recipe] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Their values, as far as a command has them."""
+    """The values of shared options, as far as a command has them."""
 
     story: str = ""
     name: str = ""
@@ -172,10 +172,10 @@ def option_group(parameter: str, values: type[Any], recipes: Mapping[str, Recipe
     def adding(names: str, **helps: str) -> Decorator:
         def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
             @wraps(command)
-            def gathered(*arguments: Any, **given: Any) -> Any:
-                collected = {name: given.pop(name) for name in own & given.keys()}
-                given[parameter] = replace(given.get(parameter, values()), **collected)
-                return command(*arguments, **given)
+            def gathered(*arguments: Any, **received: Any) -> Any:
+                collected = {name: received.pop(name) for name in own & received.keys()}
+                received[parameter] = replace(received.get(parameter, values()), **collected)
+                return command(*arguments, **received)
 
             decorated: Callable[..., Any] = gathered
             for name in reversed(names.split()):

@@ -25,8 +25,6 @@ from understudy.formats.prose.decisions import (
     set_not_speech,
     set_speaker,
     split_people,
-    undo,
-    write_corrections,
 )
 from understudy.story.names import sole_names
 from understudy.story.storyfile import Story, is_story_file
@@ -103,7 +101,7 @@ def quotations(
     if unlisted or merged or divided:
         people = sole_names(story or (Story.open(Path(what)) if is_story else read_showing(what)))
         _note_new_people(unlisted, people)
-    corrections = undo(corrections) if take_back else corrections
+    corrections = corrections.undone() if take_back else corrections
     for number, name in decided:
         corrections = set_speaker(corrections, number, name)
     for number in unspoken:
@@ -113,7 +111,7 @@ def quotations(
     for who, alias in divided:
         corrections = split_people(corrections, _known(who, people), alias)
     if is_told:
-        write_corrections(corrections)
+        corrections.write()
     if (merged or divided) and not is_story:
         _listed_anew(what, bound)
         corrections = read_corrections(path)
@@ -141,7 +139,7 @@ def _ask(corrections: Corrections, story: Story, model: str) -> Corrections:
     with watching() as progress:
         for number, answered in enumerate(asker.ask(corrections, names, listed), 1):
             corrections = answered
-            write_corrections(corrections)  # each answer has its price: it is kept when the next one is stopped
+            corrections.write()  # each answer has its price: it is kept when the next one is stopped
             progress(f"Asking {asker.backend.name}", number, 0)
     new = sum(entry.proposal is not None for entry in corrections.entries) - before
     usage = asker.usage
@@ -249,7 +247,7 @@ def decide_speakers(corrections: Corrections, bound: float | None = None) -> Non
             return set_speaker(file, entry_id, click.prompt("Who says it", default="", show_default=False))
         return set_not_speech(file, entry_id) if key == "x" else None
 
-    ask_in_turn(corrections, ids, KEYS, show, decide, write_corrections, undo)
+    ask_in_turn(corrections, ids, KEYS, show, decide, Corrections.write, Corrections.undone)
 
 
 def _people(entry: QuotationEntry) -> list[tuple[str, str]]:

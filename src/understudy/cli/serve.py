@@ -71,7 +71,22 @@ class Serving:
     def key(self) -> str | None:
         return os.environ.get(KEY) if self.key_file is None else key_in(self.key_file)
 
-    def listen(self) -> socket.socket:
+    @contextmanager
+    def opened(self) -> Iterator[tuple[ExitStack, socket.socket, str]]:
+        """What is closed at the end, the socket that is listened on, and its address as a browser here takes it."""
+        from understudy.server.database import private_files
+        from understudy.server.telemetry import set_up_log
+
+        with ExitStack() as stack:
+            stack.enter_context(private_files())
+            listening = stack.enter_context(self._listen())
+            set_up_log(self.json_log)
+            host = "localhost" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104
+            address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+            yield stack, listening, address
+        click.echo("Stopped.")
+
+    def _listen(self) -> socket.socket:
         from understudy.server.http_server import ListeningSocket
 
         try:
@@ -99,11 +114,6 @@ class Serving:
                 f"cannot serve on {self.host}, port {self.port}: {error.strerror}; choose others"
             ) from error
         return listening
-
-    def address(self, listening: socket.socket) -> str:
-        """The address as a browser on this machine takes it."""
-        host = "localhost" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104
-        return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
     def run(
         self, server_here: Callable[[], HttpServer], listening: socket.socket, announce: Callable[[], None], page: str
@@ -235,10 +245,9 @@ def serve(
         from understudy.server.access import AccessPolicy, DatabaseSessions
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
-        from understudy.server.database import DataFolder, private_files
+        from understudy.server.database import DataFolder
         from understudy.server.http_server import make_server
         from understudy.server.story_registry import StoryRegistry
-        from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     if database is not None and not is_postgres(database):
@@ -247,10 +256,7 @@ def serve(
         raise InputError("several processes need a database that they share: say --database postgresql://...")
     reader_key = reader_key if reader_key_file is None else key_in(reader_key_file)
     policy = AccessPolicy.for_host(serving.host, serving.key, serving.host_names, reader_key)
-    with ExitStack() as stack:
-        stack.enter_context(private_files())
-        listening = stack.enter_context(serving.listen())
-        address = serving.address(listening)
+    with serving.opened() as (stack, listening, address):
         data: DataFolder | Path = folder or data_folder()
         agent_names: list[str] = []  # told where there is one process
 
@@ -290,13 +296,11 @@ def serve(
                 click.echo(f"Review lines on {address}/review.")
             click.echo("Ctrl-C stops.")
 
-        set_up_log(serving.json_log)
         if database is not None and serving.processes > 1:
             data = shared_folder = DataFolder(folder or data_folder())
             stack.callback(shared_folder.close)
             _clean_up(database, shared_folder)
         serving.run(server_here, listening, announce, f"{address}/")
-    click.echo("Stopped.")
 
 
 def _clean_up(database: str, folder: DataFolder) -> None:

@@ -226,7 +226,7 @@ def _axis(moments: Sequence[str], until: str, step: int) -> list[str]:
 # One undecided entry after the other, for an author at a terminal.
 
 
-class DecisionFile(Protocol):
+class Undoable(Protocol):
     """A file of decisions; `undo` are the decisions before each step, the latest last."""
 
     @property
@@ -235,7 +235,7 @@ class DecisionFile(Protocol):
     def undo(self) -> Sequence[Sequence[tuple[str, object]]]: ...
 
 
-File = TypeVar("File", bound=DecisionFile)
+File = TypeVar("File", bound=Undoable)
 
 
 def ask_in_turn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
     from understudy.studies.store import StoredStudy, StudyStore
 
-__all__ = ["StudyPlace", "announcement", "at_study", "serve_study", "study"]
+__all__ = ["StudyFile", "announcement", "at_study", "serve_study", "study"]
 
 STORE = "UNDERSTUDY_STUDIES"
 BAR = 30
@@ -36,7 +36,7 @@ MATERIAL: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class StudyPlace:
+class StudyFile:
     """A study's file, or its name where it is in a database already; the database; what it is called there."""
 
     path: Path = Path()
@@ -61,7 +61,7 @@ class StudyPlace:
             yield store, store.study(self.name or study_name(self.path))
 
 
-at_study = option_group("place", StudyPlace, {
+at_study = option_group("study_file", StudyFile, {
     "path": partial(click.argument, "path", metavar="STUDY.toml", type=FILE),
     "store": partial(
         click.option, "--store", metavar="DB", envvar=STORE, show_envvar=True,
@@ -143,7 +143,7 @@ def _make_material(path: Path, command: str) -> None:
 @click.option("--address", metavar="URL", default="http://127.0.0.1:7860", show_default=True, help="Of the server.")
 @at_study("store name")
 @shared("json")
-def invite(options: Options, place: StudyPlace, links: int, address: str) -> None:
+def invite(options: Options, study_file: StudyFile, links: int, address: str) -> None:
     """Make links for participants, one each. They are shown once: only their hashes are stored.
 
     \b
@@ -153,9 +153,9 @@ def invite(options: Options, place: StudyPlace, links: int, address: str) -> Non
     from understudy.studies.opening import open_study
     from understudy.studies.store import open_study_store
 
-    with open_study_store(place.location) as opened:
+    with open_study_store(study_file.location) as opened:
         with watching() as progress:
-            stored = open_study(opened, place.path, place.name, progress)
+            stored = open_study(opened, study_file.path, study_file.name, progress)
         urls = [link_to(address, token) for token in opened.invite(stored.name, links)]
     print_json({"study": stored.name, "links": urls}) if options.as_json else click.echo("\n".join(urls))
 
@@ -167,7 +167,7 @@ def link_to(address: str, token: str) -> str:
 @study.command(short_help="Show how far a study is.")
 @at_study("path store name")
 @shared("json")
-def status(options: Options, place: StudyPlace) -> None:
+def status(options: Options, study_file: StudyFile) -> None:
     """Show how far a study is: answers, pace, people and comments; never who wrote what.
 
     \b
@@ -176,7 +176,7 @@ def status(options: Options, place: StudyPlace) -> None:
     """
     from understudy.studies.status import status_of
 
-    with place.opened() as (opened, stored):
+    with study_file.opened() as (opened, stored):
         state = status_of(opened, stored)
         events = opened.events(stored.id)
     if options.as_json:
@@ -208,7 +208,7 @@ def status(options: Options, place: StudyPlace) -> None:
 @click.option("--close", "closing", is_flag=True, help="Close the study: nothing is given out or taken any more.")
 @click.option("--reopen", is_flag=True, help="Open a closed study again.")
 @at_study("store name")
-def end(place: StudyPlace, codes: tuple[str, ...], closing: bool, reopen: bool) -> None:
+def end(study_file: StudyFile, codes: tuple[str, ...], closing: bool, reopen: bool) -> None:
     """End a person's link, or close a study. What was answered stays.
 
     \b
@@ -220,7 +220,7 @@ def end(place: StudyPlace, codes: tuple[str, ...], closing: bool, reopen: bool) 
         raise click.UsageError("--close and --reopen are opposites: say one of them")
     if not codes and not closing and not reopen:
         raise click.UsageError("say what to end: --person CODE, --close or --reopen")
-    with place.opened() as (opened, stored):
+    with study_file.opened() as (opened, stored):
         for code in codes:
             opened.end(stored.name, code)
             click.echo(f"The link of {code} is ended.")
@@ -246,7 +246,7 @@ def announcement(stored: StoredStudy, address: str) -> str:
     processes="Server processes on the address; more than one need --store postgresql://...",
 )
 @ending_with_its_threads()
-def serve_study(place: StudyPlace, serving: Serving, paths: tuple[Path, ...], links: int) -> None:
+def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...], links: int) -> None:
     """Serve studies to their participants until Ctrl-C.
 
     A participant needs nothing but a link; make some with --links, with `study invite`, or on the organiser's page,
@@ -260,29 +260,24 @@ def serve_study(place: StudyPlace, serving: Serving, paths: tuple[Path, ...], li
     """
     try:
         from understudy.server.access import AccessPolicy
-        from understudy.server.database import private_files
         from understudy.server.http_server import make_server
         from understudy.server.studies import StudyContext, make_study_app
-        from understudy.server.telemetry import set_up_log
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from understudy.database import is_postgres
     from understudy.studies.opening import agents_of, open_study
     from understudy.studies.store import open_study_store
 
-    if place.name is not None and len(paths) > 1:
+    if study_file.name is not None and len(paths) > 1:
         raise InputError("--name is for one study: leave it out, or serve one at a time")
-    location = replace(place, path=paths[0]).location
+    location = replace(study_file, path=paths[0]).location
     if serving.processes > 1 and not is_postgres(location):
         raise InputError("several processes need a database that they share: say --store postgresql://...")
     policy = AccessPolicy.for_host(serving.host, serving.key, serving.host_names)
-    with ExitStack() as stack:
-        stack.enter_context(private_files())
-        listening = stack.enter_context(serving.listen())  # before links are made that nobody would be shown
+    with serving.opened() as (stack, listening, address):  # before links are made that nobody would be shown
         with open_study_store(location) as opened, watching() as progress:
-            studies = [open_study(opened, path, place.name, progress) for path in paths]
+            studies = [open_study(opened, path, study_file.name, progress) for path in paths]
             tokens = {stored.name: opened.invite(stored.name, links) if links else [] for stored in studies}
-        address = serving.address(listening)
 
         def server_here() -> HttpServer:
             """Opens everything that a server process needs; the caller's `stack` closes it."""
@@ -297,6 +292,4 @@ def serve_study(place: StudyPlace, serving: Serving, paths: tuple[Path, ...], li
                     click.echo(f"  {link_to(address, token)}")
             click.echo("Ctrl-C stops.")
 
-        set_up_log(serving.json_log)
         serving.run(server_here, listening, announce, f"{address}/studies")
-    click.echo("Stopped.")

@@ -11,7 +11,7 @@ import click
 from understudy.cli.options import PATH, Options, check_output, shared
 from understudy.cli.progress import watching, working
 from understudy.cli.show import heading, print_json, screen
-from understudy.cli.study import StudyPlace, at_study
+from understudy.cli.study import StudyFile, at_study
 from understudy.cli.tables import p_value, print_figures, print_table
 from understudy.errors import InputError
 
@@ -43,7 +43,7 @@ by_option = click.option("--by", metavar="NAME", default=None, help="Who unblind
 @at_study("store name")
 @shared("force")
 def results(
-    options: Options, place: StudyPlace, into: Path, format_name: str | None, attentive: bool, unblind: bool,
+    options: Options, study_file: StudyFile, into: Path, format_name: str | None, attentive: bool, unblind: bool,
     by: str | None,
 ) -> None:  # fmt: skip
     """Write what people answered: JSON lines, a table, Label Studio's JSON, or what a bench reads.
@@ -58,16 +58,16 @@ def results(
     from understudy.studies.status import failed_checks
 
     check_output(into, force=options.force or into.is_dir())
-    with place.opened() as (opened, stored):
+    with study_file.opened() as (opened, stored):
         chosen = format_for(into, format_name, stored.study.kind)
-        given = answers_of(opened, stored)
+        answers = answers_of(opened, stored)
         if attentive:
-            failed = failed_checks(given)
-            given = [each for each in given if not failed.get(each.person)]
+            failed = failed_checks(answers)
+            answers = [each for each in answers if not failed.get(each.person)]
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
-        write_results(into, chosen, stored, given, opened.asked_of(stored.id), unblind)
-    click.echo(f"Wrote {len(given)} answers to {into} ({chosen}).")
+        write_results(into, chosen, stored, answers, opened.asked_of(stored.id), unblind)
+    click.echo(f"Wrote {len(answers)} answers to {into} ({chosen}).")
 
 
 @click.command(short_help="Show how far people agree.")
@@ -78,7 +78,9 @@ def results(
 @width_option
 @at_study("store name")
 @shared("json")
-def agree(options: Options, place: StudyPlace, attentive: bool, unblind: bool, by: str | None, width: float) -> None:
+def agree(
+    options: Options, study_file: StudyFile, attentive: bool, unblind: bool, by: str | None, width: float
+) -> None:
     """Show how far people agree: Krippendorff's alpha, Fleiss' and Cohen's kappa with intervals, by question; who
     disagrees with whom; items to look at again; and what the kind reports of its own, with agents under letters.
 
@@ -89,7 +91,7 @@ def agree(options: Options, place: StudyPlace, attentive: bool, unblind: bool, b
     from understudy.studies.results import answers_of
     from understudy.studies.status import agreement_of
 
-    with place.opened() as (opened, stored):
+    with study_file.opened() as (opened, stored):
         if unblind:
             opened.log_unblinding(stored, by or getpass.getuser())
         agreement = agreement_of(stored.study, answers_of(opened, stored), attentive, unblind, width)
@@ -103,7 +105,7 @@ def agree(options: Options, place: StudyPlace, attentive: bool, unblind: bool, b
 @click.option("--skill", type=click.FloatRange(0, 1), default=0.7, show_default=True, help="0 guesses, 1 never errs.")
 @width_option
 @shared("json")
-def simulate(options: Options, place: StudyPlace, people: int, skill: float, width: float) -> None:
+def simulate(options: Options, study_file: StudyFile, people: int, skill: float, width: float) -> None:
     """Try a study with made-up people before it is paid for: how far they would get and agree, and how many people an
     item needs. Nothing of it touches the study's database.
 
@@ -119,7 +121,7 @@ def simulate(options: Options, place: StudyPlace, people: int, skill: float, wid
     from understudy.studies.store import open_study_store
     from understudy.studies.study import load_study
 
-    loaded, name = load_study(place.path), study_name(place.path)
+    loaded, name = load_study(study_file.path), study_name(study_file.path)
     with TemporaryDirectory() as folder, open_study_store(Path(folder) / "crowd.db") as store, watching() as progress:
         simulate_crowd(store, name, loaded, make_items(loaded, progress), people, skill, progress)
         stored = store.study(name)
@@ -168,7 +170,7 @@ def _print_agreement(document: dict[str, Any]) -> None:
 @click.argument("source", metavar="SOURCE")
 @click.argument("data", metavar="DIR", type=PATH)
 @at_study("name store", name="What the study is called (default: SOURCE).")
-def import_study(place: StudyPlace, source: str, data: Path) -> None:
+def import_study(study_file: StudyFile, source: str, data: Path) -> None:
     """Take in what people gave elsewhere, as a finished study.
 
     \b
@@ -188,8 +190,8 @@ def import_study(place: StudyPlace, source: str, data: Path) -> None:
         raise InputError(f"there is no source called '{source}': use {', '.join(IMPORTS)}")
     if not data.exists():
         raise InputError(f"is not there: name the folder that '{source}' was unpacked to", data)
-    with working("Reading"), open_study_store(place.location) as opened:
-        stored = add_finished(opened, place.name or source, IMPORTS[source](data))
+    with working("Reading"), open_study_store(study_file.location) as opened:
+        stored = add_finished(opened, study_file.name or source, IMPORTS[source](data))
         answers, people = len(opened.answers(stored.id)), len(opened.people(stored.id))
     click.echo(
         f"'{stored.name}': {answers} answers of {people} people, closed. See `understudy study agree {stored.name}`."

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from understudy.formats.screenplay import (
     CUE,
@@ -21,11 +22,10 @@ from understudy.formats.screenplay import (
     LONGEST_CUE,
     ElementKind,
     ScreenplayElement,
-    outline_of,
     screenplay_events,
 )
 from understudy.sources.containers import End, Start, xml_tokens
-from understudy.sources.events import Event, Reader
+from understudy.sources.events import Reader
 from understudy.sources.source import SourceFile
 
 __all__ = ["READER"]
@@ -117,10 +117,4 @@ def _element(paragraph: _FdxParagraph, around: list[str], has_title: bool) -> Sc
     return ScreenplayElement(kind, text, paragraph.line, number=paragraph.number.strip(), depth=depth)
 
 
-def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file, after a first pass over it."""
-    outline = outline_of(fdx_elements(SourceFile(source.path)))
-    yield from screenplay_events(source, outline, fdx_elements(source))
-
-
-READER = Reader("fdx", events)
+READER = Reader("fdx", partial(screenplay_events, elements_of=fdx_elements))

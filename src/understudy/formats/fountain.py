@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import IO, NamedTuple
 
 from understudy.formats.export import check_speech, heading_line, scenes_with_headings
@@ -33,20 +34,14 @@ from understudy.formats.screenplay import (
     SPOKEN,
     TITLE_KEYS,
     ScreenplayElement,
-    outline_of,
     screenplay_events,
 )
-from understudy.sources.events import Event, Reader
+from understudy.sources.events import Reader
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene
 
 __all__ = ["READER", "SYNOPSIS", "UnclosedBoneyard", "export_fountain", "fountain_elements"]
-
-
-def events(source: SourceFile) -> Iterator[Event]:
-    outline = outline_of(_elements(source.reopened()))
-    yield from screenplay_events(source, outline, _elements(source))
 
 
 def _elements(source: SourceFile) -> Iterator[ScreenplayElement]:
@@ -56,7 +51,7 @@ def _elements(source: SourceFile) -> Iterator[ScreenplayElement]:
         raise source.error(*error.args) from error
 
 
-READER = Reader("fountain", events)
+READER = Reader("fountain", partial(screenplay_events, elements_of=_elements))
 
 
 # Fountain's marks within a line: `*italics*`, `**bold**`, `***both***`, `_underlined_`, and `\*`, which is no mark.

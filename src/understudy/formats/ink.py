@@ -52,7 +52,7 @@ def events(source: SourceFile) -> Iterator[Event]:
 
 
 class _InkParser:
-    """One pass over the lines; a line that is glued to the next is held."""
+    """One pass over the lines; a line that is glued to the next is pending."""
 
     def __init__(self, source: SourceFile) -> None:
         self.source = source
@@ -60,8 +60,8 @@ class _InkParser:
         self.in_function = False
         self.depth = 0  # of { blocks that run over several lines
         self.in_sequence = False
-        self.held: Speech | Description | None = None
-        self.held_is_glued = False
+        self.pending: Speech | Description | None = None
+        self.pending_is_glued = False
         self.statistics = TranscriptStatistics()
 
     def events(self) -> Iterator[Event]:
@@ -150,12 +150,12 @@ class _InkParser:
             yield Unread(at, line[:200], "code" if words else reason or _reason(text), units)
             return
         ends_glued = DIVERT.sub("", bare).rstrip().endswith(GLUE)
-        if self.held is not None and (self.held_is_glued or bare.lstrip().startswith(GLUE)):
-            self.held = replace(self.held, text=f"{self.held.text} {words}", units=self.held.units + units)
+        if self.pending is not None and (self.pending_is_glued or bare.lstrip().startswith(GLUE)):
+            self.pending = replace(self.pending, text=f"{self.pending.text} {words}", units=self.pending.units + units)
         else:
             yield from self._flush()
-            self.held = self._event(number, words, tag[1] if tag else "", units)
-        self.held_is_glued = ends_glued
+            self.pending = self._event(number, words, tag[1] if tag else "", units)
+        self.pending_is_glued = ends_glued
         if tag:
             yield Unread(at, tag[0].strip()[:200], "a tag", 0)
 
@@ -174,10 +174,10 @@ class _InkParser:
         return " ".join(ESCAPED.sub(r"\1", bare).split())
 
     def _flush(self) -> Iterator[Event]:
-        held, self.held = self.held, None
-        self.held_is_glued = False
-        if held is not None:
-            yield held
+        pending, self.pending = self.pending, None
+        self.pending_is_glued = False
+        if pending is not None:
+            yield pending
 
 
 def _reason(text: str) -> str:

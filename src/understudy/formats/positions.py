@@ -151,11 +151,11 @@ class _PositionsReader:
     def _path(self, declared: PositionRow) -> Path:
         name = declared.text("file")
         plain = Path(name).name  # a path in the file leads nowhere
-        given = [path / plain if path.is_dir() else path for path in self.texts]
-        if same := [path for path in given if path.name == plain and path.is_file()]:
+        paths = [path / plain if path.is_dir() else path for path in self.texts]
+        if same := [path for path in paths if path.name == plain and path.is_file()]:
             return same[0]
-        if len(given) == 1 and not self.texts[0].is_dir():
-            return given[0]  # a copy of another name
+        if len(paths) == 1 and not self.texts[0].is_dir():
+            return paths[0]  # a copy of another name
         beside = self.positions.path.parent / plain
         if not self.texts and beside.is_file():
             return beside

@@ -219,11 +219,11 @@ def _characters(source: SourceFile) -> _Defined:
 
 
 class _RenpyParser:
-    """One pass over the statements; a speech is held until it is known that nothing extends it."""
+    """One pass over the statements; a speech is pending until it is known that nothing extends it."""
 
     def __init__(self, source: SourceFile, defined: _Defined) -> None:
         self.source, self.defined = source, defined
-        self.held: Speech | Description | None = None
+        self.pending: Speech | Description | None = None
         self.scene: SceneStart | None = None  # one that nothing was said in yet
         self.background = ""
         self.shown: set[str] = set()
@@ -283,9 +283,9 @@ class _RenpyParser:
         if not said:
             yield self._unread(statement, "says nothing")
             return
-        if match["id"] == "extend" and self.held is not None:
-            text = " ".join(text for _, _, text in said)
-            self.held = replace(self.held, text=f"{self.held.text} {text}", units=self.held.units + statement.units)
+        if match["id"] == "extend" and self.pending is not None:
+            text = " ".join([self.pending.text, *(text for _, _, text in said)])
+            self.pending = replace(self.pending, text=text, units=self.pending.units + statement.units)
             return
         speakers = () if is_choice else self._speakers(match)
         self.last_speakers = speakers
@@ -295,7 +295,7 @@ class _RenpyParser:
             yield from self._flush()
             at = self.source.at(statement.number + above + below)
             units, remaining = (remaining, 0) if remaining else (lines, 0)
-            self.held = Speech(at, speakers, text, units) if speakers else Description(at, text, units=units)
+            self.pending = Speech(at, speakers, text, units) if speakers else Description(at, text, units=units)
 
     def _speakers(self, match: re.Match[str]) -> tuple[str, ...]:
         if match["name"] is not None:
@@ -329,7 +329,7 @@ class _RenpyParser:
         shown_text = SHOWN_TEXT.match(statement.text)
         if shown_text and (text := without_tags(shown_text[1][1:-1])):
             yield from self._flush()
-            self.held = Description(self.source.at(statement.number), text, units=statement.units)
+            self.pending = Description(self.source.at(statement.number), text, units=statement.units)
             return
         match = SHOWN.match(statement.text)
         picture = match[1] if match else ""
@@ -351,11 +351,11 @@ class _RenpyParser:
         return Unread(self.source.at(statement.number), " ".join(statement.text[:200].split()), reason, statement.units)
 
     def _flush(self) -> Iterator[Event]:
-        """Give out what is held: the scene that has begun, or the last speech."""
-        held, self.held = self.held, None
+        """Give out what is pending: the scene that has begun, or the last speech."""
+        pending, self.pending = self.pending, None
         scene, self.scene = self.scene, None
-        if held is not None:
-            yield held
+        if pending is not None:
+            yield pending
         if scene is not None:
             yield scene
 

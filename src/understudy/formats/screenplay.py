@@ -11,7 +11,7 @@ so are sections that are no levels of time. What stands before the first section
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -30,7 +30,6 @@ __all__ = [
     "SPOKEN",
     "ElementKind",
     "ScreenplayElement",
-    "outline_of",
     "screenplay_events",
 ]
 
@@ -211,12 +210,13 @@ LONGEST = 1_000_000  # characters of a speech or paragraph
 
 
 def screenplay_events(
-    source: SourceFile, outline: ScreenplayOutline, elements: Iterable[ScreenplayElement]
+    source: SourceFile, elements_of: Callable[[SourceFile], Iterable[ScreenplayElement]]
 ) -> Iterator[Event]:
-    """The second pass: the stream of events."""
+    """The stream of events of one file, after a first pass over it."""
+    outline = outline_of(elements_of(source.reopened()))
     yield Opening(outline.levels, outline.title)
     builder = _EventBuilder(source, outline)
-    for element in elements:
+    for element in elements_of(source):
         yield from builder.add(element)
     yield from builder.close_speech()
 

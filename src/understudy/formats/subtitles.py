@@ -302,17 +302,17 @@ LONGEST_NUMBER = 9
 
 def _subtitles(source: SourceFile) -> Iterator[TimedText | Event]:
     subtitle: TimedText | None = None
-    held: list[tuple[int, str]] = []  # a number: of the next subtitle if times follow, else text
+    pending: list[tuple[int, str]] = []  # a number: of the next subtitle if times follow, else text
     for number, line in source.lines():
         if not line or line.isspace():
             continue
         if (times := times_of(line)) is not None:
             if subtitle is not None:
                 yield subtitle
-            subtitle = TimedText(held[0][0] if held else number, *times, (), 1 + len(held))
-            held = []
+            subtitle = TimedText(pending[0][0] if pending else number, *times, (), 1 + len(pending))
+            pending = []
             continue
-        texts, held = (held, [(number, line)]) if _is_number(line.strip()) else ([*held, (number, line)], [])
+        texts, pending = (pending, [(number, line)]) if _is_number(line.strip()) else ([*pending, (number, line)], [])
         for text in texts:
             if subtitle is None:
                 yield _outside(source, *text)
@@ -321,7 +321,7 @@ def _subtitles(source: SourceFile) -> Iterator[TimedText | Event]:
                 yield subtitle
                 subtitle = subtitle.rest(number)
             subtitle = subtitle.with_line(*text)
-    for text in held:
+    for text in pending:
         if subtitle is None:
             yield _outside(source, *text)
         else:

@@ -40,24 +40,24 @@ LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take 
 
 def table_reader(named: Columns | None = None) -> Reader:
     """The reader of tables, for columns of the given names, or of the usual ones."""
-    given = Columns() if named is None else named
+    wanted = named or Columns()
 
     def events(source: SourceFile) -> Iterator[Event]:
-        sample = table_sample(source.head(), given)
+        sample = table_sample(source.head(), wanted)
         if sample is None:
             raise UnknownFormat(
                 "is no table: the first line should name the columns, such as speaker,text", source.path
             )
-        columns = sample.columns(given)
+        columns = sample.columns(wanted)
         command = shlex.join(["understudy", "read", source.path.name, "--columns", sample.suggestion(columns)])
         _check(source, sample.header, columns, f", such as: {command}")
-        others: list[Event] = []
-        rows = _rows(source, sample, columns, others)
+        other_events: list[Event] = []
+        rows = _rows(source, sample, columns, other_events)
         for event in row_events(source, rows, lambda _: columns):
             yield event
-            yield from others
-            others.clear()
-        yield from others
+            yield from other_events
+            other_events.clear()
+        yield from other_events
 
     return Reader("csv", events, with_columns=table_reader)
 
@@ -72,12 +72,12 @@ def table_texts(source: SourceFile, named: Columns) -> Iterator[str]:
     columns = sample.columns(named)
     _check(source, sample.header, columns, " text=NAME", ("text",))
     assert columns.text is not None
-    others: list[Event] = []
-    for row in _rows(source, sample, columns, others):
-        for other in others:
+    other_events: list[Event] = []
+    for row in _rows(source, sample, columns, other_events):
+        for other in other_events:
             if isinstance(other, Unread):
                 raise source.error(other.reason, other.source.line)
-        others.clear()
+        other_events.clear()
         yield row.cells[columns.text]
 
 
@@ -102,8 +102,8 @@ def _check(
         )
 
 
-def _rows(source: SourceFile, sample: TableSample, columns: Columns, others: list[Event]) -> Iterator[TableRow]:
-    """The rows below the header; what is none of them is put into `others`."""
+def _rows(source: SourceFile, sample: TableSample, columns: Columns, other_events: list[Event]) -> Iterator[TableRow]:
+    """The rows below the header; what is none of them is put into `other_events`."""
     width, last_is_text = len(sample.header), sample.header[-1] == columns.text
     reading = _PhysicalLines(source)
     rows = sample.form.rows(reading)
@@ -124,13 +124,13 @@ def _rows(source: SourceFile, sample: TableSample, columns: Columns, others: lis
             continue
         if above:
             above = raw.lower().startswith(SEPARATOR_LINE)
-            others.append(Heading(source.at(number), raw[:200], units=units))
+            other_events.append(Heading(source.at(number), raw[:200], units=units))
             continue
         if len(row) > width and last_is_text:  # `Ann,Well, yes` without quotes
             row[width - 1 :] = [sample.form.delimiter.join(row[width - 1 :])]
         if len(row) > width and any(cell.strip() for cell in row[width:]):
             reason = f"has {len(row)} cells, but the table has {width} columns"
-            others.append(Unread(source.at(number), raw[:200], reason, units))
+            other_events.append(Unread(source.at(number), raw[:200], reason, units))
             continue
         cells = dict(zip(reversed(sample.header), reversed([*row, *[""] * (width - len(row))][:width])))
         yield TableRow(number, units, raw, cells)
@@ -171,14 +171,14 @@ MOST_KEYS = 20  # named in an error
 
 def speeches_reader(named: Columns | None = None) -> Reader:
     """The reader of JSON lines, for keys of the given names, or of the usual ones."""
-    given = Columns() if named is None else named
+    wanted = named or Columns()
 
     @lru_cache(maxsize=256)
     def columns_of_keys(keys: tuple[str, ...]) -> Columns:
-        return given.completed(keys)
+        return wanted.completed(keys)
 
     def events(source: SourceFile) -> Iterator[Event]:
-        rows = _json_rows(source) if named is None else _with_named_keys(source, given)
+        rows = _json_rows(source) if named is None else _with_named_keys(source, wanted)
         yield from row_events(source, rows, lambda cells: columns_of_keys(tuple(cells)))
 
     return Reader("speeches", events, with_columns=speeches_reader)

@@ -14,7 +14,7 @@ A reason names terms and moments only for an author: to a player it would give a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
@@ -66,13 +66,11 @@ def unwitnessed(samples: Samples, chronology: Chronology, persona: Persona, auth
     """Counts what happened where the persona was not."""
     missing = "" if len(persona.past) else f"{persona.name} has said nothing before this moment"
     find_mentions = chronology.knowledge_of(persona).unwitnessed
-    return TextMetric("unwitnessed", samples, _count_mentions(find_mentions, NOT_WITNESSED, author), missing)
 
+    def score_text(text: str) -> tuple[float, str]:
+        return _summed_up([_described(mention) for mention in find_mentions(text)], NOT_WITNESSED, author)
 
-def _count_mentions(
-    find: Callable[[str], list[UnknownTerm]], what: str, author: bool
-) -> Callable[[str], tuple[float, str]]:
-    return lambda text: _summed_up([_described(mention) for mention in find(text)], what, author)
+    return TextMetric("unwitnessed", samples, score_text, missing)
 
 
 def _described(mention: UnknownTerm) -> str:

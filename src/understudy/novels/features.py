@@ -16,7 +16,6 @@ from understudy.novels.context import Floats, NovelContext
 from understudy.novels.subjects import SubjectKind, Tag, best_tag
 
 __all__ = [
-    "CANDIDATES",
     "FAR",
     "CandidatePairs",
     "call_columns",

@@ -13,30 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = [
-    "ADVERBS",
-    "CLAUSE_LINKS",
-    "DETERMINERS",
-    "FEMALE",
-    "MALE",
-    "NOT_NOUNS",
-    "NOUN_GENDERS",
-    "NO_NAMES",
-    "OFFICES",
-    "OPENING_VERBS",
-    "PERSON_NOUNS",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "SPEECH_INFINITIVES",
-    "SPEECH_NOUNS",
-    "SPEECH_VERBS",
-    "SUBORDINATORS",
-    "SURE_VERBS",
-    "WORD",
-    "Lexicon",
-    "given_names",
-    "lexicon_of",
-]
+__all__ = ["FEMALE", "MALE", "WORD", "Lexicon", "english_words", "given_names", "lexicon_of"]
 
 MALE, FEMALE = "m", "f"
 
@@ -166,35 +143,7 @@ def _words(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# English words that tell who speaks: what `lexicons/en.toml` has of verbs of speech, nouns for people and titles.
-
-_ENGLISH = _table("en")
-_TAGS: dict[str, str] = _ENGLISH["tags"]
-_EPITHETS: dict[str, str] = _ENGLISH["epithets"]
-
-
-def _lowered(*lists: str) -> frozenset[str]:
-    return frozenset(word.lower() for words in lists for word in words.split())
-
-
-SPEECH_VERBS = _lowered(_ENGLISH["verbs"]["speech"], _TAGS["speech"])
-SURE_VERBS = _lowered(_TAGS["sure"])
-OPENING_VERBS = _lowered(_TAGS["opening"])
-SPEECH_INFINITIVES = _lowered(_TAGS["infinitives"])
-SPEECH_NOUNS = _lowered(_TAGS["nouns"])
-ADVERBS = _lowered(_TAGS["adverbs"])
-CLAUSE_LINKS = _lowered(_TAGS["links"])
-SUBORDINATORS = _lowered(_TAGS["subordinators"])
-PREPOSITIONS = _lowered(_TAGS["prepositions"])
-DETERMINERS = _lowered(_TAGS["determiners"])
-NOT_NOUNS = _lowered(_TAGS["noun_ends"])
-OFFICES = _lowered(_TAGS["offices"])
-NO_NAMES = _lowered(
-    _TAGS["no_names"],
-    _TAGS["offices"],
-    *(_ENGLISH["title_kinds"][kind] for kind in ("civil", "maiden", "married", "kin")),
-)
-NOUN_GENDERS = {word: gender for gender in "mf" for word in _lowered(_EPITHETS[gender], _TAGS[gender])}
-"""The gender of 'waiter', 'niece'."""
-PERSON_NOUNS = NOUN_GENDERS.keys() | _lowered(_TAGS["people"])
-PRONOUNS = {word: gender for gender, words in _ENGLISH["pronouns"].items() for word in words.split()}
+def english_words(*lists: str) -> frozenset[str]:
+    """Lists of `lexicons/en.toml` as one set, lower-cased; each is named by its section and key: 'verbs.speech'."""
+    keys = (name.split(".") for name in lists)
+    return frozenset(word.lower() for section, key in keys for word in _table("en")[section][key].split())

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.novels.lexicon import CLAUSE_LINKS, FEMALE, MALE, NO_NAMES, OFFICES, PRONOUNS, WORD
+from understudy.novels.lexicon import FEMALE, MALE, WORD, english_words
 from understudy.novels.prose import NovelCharacter, Prose
 
-__all__ = ["NARRATION", "NOBODY", "CastMentions", "ProseWords", "find_mentions", "narrator_of"]
+__all__ = ["CLAUSE_LINKS", "NARRATION", "NOBODY", "CastMentions", "ProseWords", "find_mentions", "narrator_of"]
 
 CLAUSE_END = re.compile(r"[.!?:;\"“”—]|--|\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?\"“”]|\n\s*\n")
@@ -105,6 +105,11 @@ class ProseWords:
 # Whom of a cast the words stand for.
 
 NOBODY = -1
+CLAUSE_LINKS, OFFICES = english_words("tags.links"), english_words("tags.offices")
+NO_NAMES = OFFICES | english_words(
+    "tags.no_names", "title_kinds.civil", "title_kinds.maiden", "title_kinds.married", "title_kinds.kin"
+)
+PRONOUNS = {word: gender for gender in "mf" for word in english_words(f"pronouns.{gender}")}
 SUBJECTS = frozenset(("he", "she"))
 FORGOTTEN = 300  # words of narration after which a pronoun no longer refers back
 

@@ -11,23 +11,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from understudy.novels.lexicon import (
-    ADVERBS,
-    CLAUSE_LINKS,
-    DETERMINERS,
-    FEMALE,
-    MALE,
-    NOT_NOUNS,
-    NOUN_GENDERS,
-    PERSON_NOUNS,
-    PREPOSITIONS,
-    SPEECH_NOUNS,
-    SPEECH_VERBS,
-    SUBORDINATORS,
-)
-from understudy.novels.mentions import NOBODY, CastMentions, ProseWords
+from understudy.novels.lexicon import FEMALE, MALE, english_words
+from understudy.novels.mentions import CLAUSE_LINKS, NOBODY, CastMentions, ProseWords
 
-__all__ = ["NO_TAG", "QuotationTags", "SubjectFinder", "SubjectKind", "Tag", "best_tag", "decisive_tag", "is_adverb"]
+__all__ = [
+    "NO_TAG",
+    "SPEECH_NOUNS",
+    "SPEECH_VERBS",
+    "QuotationTags",
+    "SubjectFinder",
+    "SubjectKind",
+    "Tag",
+    "best_tag",
+    "decisive_tag",
+    "is_adverb",
+]
+
+SPEECH_VERBS, SPEECH_NOUNS = english_words("verbs.speech", "tags.speech"), english_words("tags.nouns")
+ADVERBS, SUBORDINATORS = english_words("tags.adverbs"), english_words("tags.subordinators")
+PREPOSITIONS, DETERMINERS = english_words("tags.prepositions"), english_words("tags.determiners")
+NOT_NOUNS = english_words("tags.noun_ends")
+NOUN_GENDERS = {word: gender for gender in "mf" for word in english_words(f"epithets.{gender}", f"tags.{gender}")}
+"""The gender of 'waiter', 'niece'."""
+PERSON_NOUNS = NOUN_GENDERS.keys() | english_words("tags.people")
 
 # Speech tags: a verb of speech and its subject beside a quotation, and which of them tells who speaks.
 

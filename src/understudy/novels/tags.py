@@ -6,13 +6,24 @@ the subject of the sentence next to it is a beat ('Emma smiled. "Yes."'), which 
 
 from __future__ import annotations
 
-from understudy.novels.lexicon import OPENING_VERBS, SPEECH_INFINITIVES, SPEECH_NOUNS, SPEECH_VERBS, SURE_VERBS
+from understudy.novels.lexicon import english_words
 from understudy.novels.mentions import NARRATION, CastMentions, ProseWords
 from understudy.novels.prose import Quotation
-from understudy.novels.subjects import NO_TAG, QuotationTags, SubjectFinder, SubjectKind, Tag, is_adverb
+from understudy.novels.subjects import (
+    NO_TAG,
+    SPEECH_NOUNS,
+    SPEECH_VERBS,
+    QuotationTags,
+    SubjectFinder,
+    SubjectKind,
+    Tag,
+    is_adverb,
+)
 
 __all__ = ["tags_of"]
 
+SURE_VERBS, OPENING_VERBS = english_words("tags.sure"), english_words("tags.opening")
+SPEECH_INFINITIVES = english_words("tags.infinitives")
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'
 BEFORE_INFINITIVE = frozenset("could did not only or should to will would can might must him her them me us".split())
 CLAUSE = 14  # words of a clause in which a verb of speech is looked for

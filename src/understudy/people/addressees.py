@@ -228,9 +228,9 @@ def shipped_addressee_model() -> AddresseeModel:
 class AddresseeReader:
     """What is known of a story before its lines are read: names, and the words that its people use for each other."""
 
-    def __init__(self, names: CharacterNames, scenes: Iterable[Scene], model: AddresseeModel | None = None) -> None:
+    def __init__(self, names: CharacterNames, scenes: Iterable[Scene]) -> None:
         self._names = names
-        self._model = model or shipped_addressee_model()
+        self._model = shipped_addressee_model()
         self._use = EpithetUse()
         for scene in scenes:
             dialogue = self._dialogue(scene)
@@ -238,8 +238,8 @@ class AddresseeReader:
                 self._use.add(cues, neighbours)
 
     @classmethod
-    def of_story(cls, story: Story, model: AddresseeModel | None = None) -> AddresseeReader:
-        return cls(CharacterNames.of_story(story), story.scenes(), model)
+    def of_story(cls, story: Story) -> AddresseeReader:
+        return cls(CharacterNames.of_story(story), story.scenes())
 
     def read(self, scene: Scene) -> list[dict[str, float]]:
         """For each line the probability that it is said to each person present, the likeliest first.

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from understudy.formats.prose.decisions import answer_document, claimed_confidence
 from understudy.language.backends import Backend
 from understudy.progress import Progress
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
@@ -30,7 +31,6 @@ from understudy.text import fold
 __all__ = ["LlmReader"]
 
 SAMPLING = Sampling(temperature=0.0, max_tokens=2000, seed=0)
-DEFAULT_CONFIDENCE, MAX_CONFIDENCE = 0.7, 0.85  # a model's word is never certain
 MAX_SOURCES = 10
 SHORTEST_QUOTE = 4  # characters
 MAX_CLAIMS = 200  # of one answer
@@ -74,7 +74,7 @@ class LlmReader:
     def _claims(
         self, answer: str, lines: Sequence[Line], names: Mapping[str, str], schema: Schema
     ) -> Iterator[Fact | Relation]:
-        document = _document(answer)
+        document = answer_document(answer)
         if document is None:
             self.dropped["the answer is not JSON"] += 1
             return
@@ -86,7 +86,7 @@ class LlmReader:
                     if not isinstance(item, dict):
                         raise UnsupportedClaim("not an object")
                     sources = _sources(item, by_moment)
-                    yield parse(item, Finding(_confidence(item), sources), names, schema)
+                    yield parse(item, Finding(claimed_confidence(item), sources), names, schema)
                 except UnsupportedClaim as reason:
                     self.dropped[str(reason)] += 1
 
@@ -114,16 +114,6 @@ class AnswerFile:
             file.write("\n" + json.dumps({"key": key, "answer": answer}))
 
 
-def _document(answer: str) -> dict[str, Any] | None:
-    """The first JSON object in an answer, whatever stands around it."""
-    start = answer.find("{")
-    try:
-        document, _ = json.JSONDecoder().raw_decode(answer[start:]) if start >= 0 else (None, 0)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
-
-
 def _sources(item: dict[str, Any], lines: Mapping[str, Line]) -> tuple[Moment, ...]:
     quotes = item.get("quotes")
     if not isinstance(quotes, list) or not quotes or len(quotes) > MAX_SOURCES:
@@ -138,12 +128,6 @@ def _sources(item: dict[str, Any], lines: Mapping[str, Line]) -> tuple[Moment, .
             raise UnsupportedClaim("the line does not say those words")
         moments.add(line.moment)
     return tuple(sorted(moments))
-
-
-def _confidence(item: dict[str, Any]) -> float:
-    value = item.get("confidence", DEFAULT_CONFIDENCE)
-    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return min(float(value), MAX_CONFIDENCE) if is_share else DEFAULT_CONFIDENCE
 
 
 def _fact(item: dict[str, Any], finding: Finding, names: Mapping[str, str], schema: Schema) -> Fact:

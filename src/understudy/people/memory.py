@@ -103,9 +103,9 @@ COLUMNS = ", ".join(field.name for field in fields(Telling))
 PLACES = ", ".join("?" for _ in fields(Telling))
 
 
-def open_memory(path: Path | None = None) -> PeopleMemory:
-    """The memory in a file, by default `memory.sqlite` of the user's data folder."""
-    return PeopleMemory(path or data_folder() / MEMORY_FILE)
+def open_memory() -> PeopleMemory:
+    """The memory in the user's data folder."""
+    return PeopleMemory(data_folder() / MEMORY_FILE)
 
 
 class PeopleMemory:

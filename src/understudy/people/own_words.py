@@ -13,17 +13,15 @@ The words and patterns are in `statements.toml`, one table for all modules that 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
 from understudy.agents.dialogue_context import OPENING as GREETED
 from understudy.agents.dialogue_context import STATEMENTS, introductions
-from understudy.text import either
+from understudy.text import either, word_table
 
 __all__ = [
     "DOUBTS",
@@ -46,10 +44,8 @@ __all__ = [
 ]
 
 
-@cache
 def table() -> dict[str, Any]:
-    text = files("understudy.people").joinpath("statements.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return word_table("people", "statements.toml")
 
 
 def any_of(name: str) -> str:
@@ -134,8 +130,7 @@ SENTENCE = re.compile(r"(?:[^.!?…;:]|[.:](?=\w)|(?<=\b[MDSJ]r)\.|(?<=Mrs)\.|(?
 JOINED = pattern("joined")
 RUN_ON = pattern("run on")
 OPENING = re.compile(
-    rf"(?:(?:{any_of('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*",
-    re.IGNORECASE,
+    rf"(?:(?:{any_of('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*", re.IGNORECASE
 )
 CLOSING = pattern("closing")
 NAME_ALONE = re.compile(r"(?:(?:now|well|so|because|and|but|yes|oh|if|when),? )?(?:[A-Z]\w+|you|he|she|they)")

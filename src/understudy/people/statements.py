@@ -24,7 +24,6 @@ from understudy.people.claims import (
     TYPICAL_LIKENESS,
     Claim,
     SceneSpeech,
-    StatementModel,
     claims_of,
     content_words,
     features,
@@ -79,40 +78,35 @@ def _encoded_before(claims: Sequence[Claim], encoder: Encoder) -> Iterator[tuple
     return zip(texts, encoder.encode(texts, "own")) if texts else iter(())
 
 
-def statements(
-    story: Story, progress: Progress = ignore_progress, encoder: Encoder | None = None,
-    model: StatementModel | None = None,
-) -> list[Fact]:  # fmt: skip
+def statements(story: Story, progress: Progress = ignore_progress, encoder: Encoder | None = None) -> list[Fact]:
     """The facts that the story's text states, each with `found`, in order of their dates."""
     if story.language != "en":
         return []
-    encoder, model = encoder or SentenceEncoder(), model or shipped_model()
-    people = _names(story)
+    encoder, people = encoder or SentenceEncoder(), _names(story)
     total, _ = story.count()
-    judged = defaultdict[str, list[JudgedClaim]](list)
-    waiting = list[list[WitnessedClaim]]()
+    judged, waiting = list[JudgedClaim](), list[list[WitnessedClaim]]()
     for number, scene in enumerate(story.scenes(), 1):
         if witnessed := _heard(story, scene, people):
             waiting.append(witnessed)
         if number == total or sum(map(len, waiting)) >= AT_ONCE:
-            for item in _judged(waiting, encoder, model):
-                judged[item.claim.who].append(item)
+            judged += _judged(waiting, encoder)
             waiting = []
         progress("finding facts", number, total)
-    return sorted(_facts(judged), key=lambda fact: fact.since)
+    return sorted(_facts(_by_person(judged)), key=lambda fact: fact.since)
 
 
-def statements_in_talk(
-    speeches: Sequence[SceneSpeech], encoder: Encoder, model: StatementModel | None = None
-) -> dict[str, list[MergedClaims]]:
+def statements_in_talk(speeches: Sequence[SceneSpeech], encoder: Encoder) -> dict[str, list[MergedClaims]]:
     """What two people who chat say of themselves, by speaker, what tells most first."""
-    claims = list(claims_of(speeches, {}, is_chat=True))
-    vectors = encoded([claim.said.sentence for claim in claims], encoder)
-    probable = (model or shipped_model()).probabilities(rows_of(claims, vectors, encoder), vectors)
-    judged = defaultdict[str, list[JudgedClaim]](list)
-    for claim, vector, confidence in zip(claims, vectors, probable.tolist()):
-        judged[claim.who].append(JudgedClaim(claim, Moment((1, claim.number)), (), True, confidence, vector))
-    return {who: merged(items) for who, items in judged.items()}
+    claims = claims_of(speeches, {}, is_chat=True)
+    witnessed = [WitnessedClaim(claim, Moment((1, claim.number)), (), True) for claim in claims]
+    return {who: merged(items) for who, items in _by_person(_judged([witnessed], encoder)).items()}
+
+
+def _by_person(judged: Iterable[JudgedClaim]) -> dict[str, list[JudgedClaim]]:
+    by_person = defaultdict[str, list[JudgedClaim]](list)
+    for item in judged:
+        by_person[item.claim.who].append(item)
+    return by_person
 
 
 def _names(story: Story) -> dict[str, str]:
@@ -148,9 +142,8 @@ def _is_chat(scene: Scene) -> bool:
     return not scene.setting and None not in speakers and len(speakers) == 2
 
 
-def _judged(
-    scenes: Sequence[Sequence[WitnessedClaim]], encoder: Encoder, model: StatementModel
-) -> Iterator[JudgedClaim]:
+def _judged(scenes: Sequence[Sequence[WitnessedClaim]], encoder: Encoder) -> Iterator[JudgedClaim]:
+    model = shipped_model()
     vectors = encoded([witnessed.claim.said.sentence for scene in scenes for witnessed in scene], encoder)
     start = 0
     for scene in scenes:

@@ -13,16 +13,14 @@ weight is in `tie_patterns.toml`, and a factor below 1 where the sentence asks, 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from understudy.people.names import MarkedText, NameIndex
 from understudy.story.wording import TieTerm, plural_terms, terms
-from understudy.text import either
+from understudy.text import either, word_table
 
 __all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim", "unspaced_claims", "weights"]
 
@@ -241,9 +239,8 @@ HELPING = (
 )
 
 
-@cache
 def tables() -> dict[str, Any]:
-    return tomllib.loads(files("understudy").joinpath("people", "tie_patterns.toml").read_text(encoding="utf-8"))
+    return word_table("people", "tie_patterns.toml")
 
 
 @cache

@@ -22,7 +22,6 @@ from understudy.story.storyfile import CardRecord, Spans
 from understudy.story.types import PROFILE, Character, Fact, LoreEntry, Relation, Source
 
 __all__ = [
-    "MAX_NAME",
     "BoundedEvents",
     "CardSource",
     "CastEntry",

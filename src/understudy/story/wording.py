@@ -6,15 +6,13 @@ Sentences are in the first person; each language has a file of them.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from understudy.story.types import SECRET, Fact, Finding, Relation
-from understudy.text import known
+from understudy.text import known, word_table
 
 __all__ = [
     "CHARACTER",
@@ -48,10 +46,8 @@ CERTAIN = 0.9
 """What was found with less confidence is not said as if it were certain."""
 
 
-@cache
 def _sentences(language: str) -> dict[str, Any]:
-    text = files("understudy").joinpath("story", "sentences", f"{known(language)}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return word_table("story", "sentences", f"{known(language)}.toml")
 
 
 def fact_sentence(fact: Fact, language: str, hedged: bool = True) -> str:
@@ -236,7 +232,7 @@ class TieTerm:
 def terms() -> dict[str, TieTerm]:
     by_word: dict[str, TieTerm] = {}
     for table, gender in (("either", None), ("male", "male"), ("female", "female")):
-        for kind, words in _tables()[table].items():
+        for kind, words in word_table("story", "tie_terms.toml")[table].items():
             by_word |= {word: TieTerm(kind, gender) for word in words}
     return by_word | {word: TieTerm(kind, None, is_plural=True) for word, kind in plural_terms().items()}
 
@@ -244,7 +240,7 @@ def terms() -> dict[str, TieTerm]:
 @cache
 def plural_terms() -> dict[str, str]:
     """Words for several people at once, and their kind."""
-    return {word: kind for kind, words in _tables()["plural"].items() for word in words}
+    return {word: kind for kind, words in word_table("story", "tie_terms.toml")["plural"].items() for word in words}
 
 
 def gender_of(term: str) -> str | None:
@@ -253,10 +249,5 @@ def gender_of(term: str) -> str | None:
 
 def plain_term(kind: str, gender: str | None) -> str:
     """The plain word for what a man or a woman is; none where several fit."""
-    words = _tables().get(gender or "", {}).get(kind, ())
+    words = word_table("story", "tie_terms.toml").get(gender or "", {}).get(kind, ())
     return words[0] if words and kind in WITH_PLAIN_TERM else ""
-
-
-@cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads(files("understudy").joinpath("story", "tie_terms.toml").read_text(encoding="utf-8"))

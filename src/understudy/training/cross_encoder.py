@@ -15,7 +15,7 @@ import os
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,10 +85,7 @@ class CrossEncoderSettings:
 
     @property
     def optimization(self) -> Optimization:
-        new = (HEAD, "scale")
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new
-        )
+        return Optimization.of_transformer(self, untrained_prefixes=(HEAD, "scale"))
 
 
 def train(task: TrainingTask[Path, CrossEncoderSettings], progress: Progress) -> ModelFolder:
@@ -102,8 +99,6 @@ def train(task: TrainingTask[Path, CrossEncoderSettings], progress: Progress) ->
         "base": {"folder": base.folder.name, "sha256": base.sha256},
         "trained_on": task.personas,
         "data": source,
-        "settings": asdict(settings),
-        "seed": task.seed,
     }
     run.begin(plan)
     base = post_train(base, corpus, settings.post_training, run)

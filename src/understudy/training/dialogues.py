@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
@@ -22,6 +22,7 @@ from understudy.formats.recognition import is_hpd
 from understudy.language.encoding import Context
 from understudy.people.claims import SceneSpeech
 from understudy.sources.source import SourceFile
+from understudy.story.dialogue import Example
 from understudy.story.types import Fact, Moment, Relation
 from understudy.story.wording import fact_sentence, tie_sentence
 from understudy.text import did_you_mean, guess_language
@@ -39,6 +40,8 @@ __all__ = [
     "held_back_sessions",
     "hpd_dialogues",
     "hpd_training_file",
+    "last_questions",
+    "linked_groups",
     "parse_given",
     "questions_of",
     "sha256_of",
@@ -50,6 +53,8 @@ __all__ = [
 PERSONAS = ("original", "revised")
 CONDITIONS = {"none": (), "self": ("own",), "their": ("their",), "both": ("own", "their")}
 """Whose profiles a question shows."""
+
+CONTEXTS = 600  # that an encoder keeps, to tell what is common
 
 FILES = {"none": ("both", "self", "other", "none"), "self": ("both", "self"), "their": ("both", "other")}
 
@@ -104,16 +109,21 @@ def training_file(folder: Path, personas: str, condition: str) -> Path:
     raise InputError(f"has no file to train on with {personas} personas: it needs one of {', '.join(names)}", folder)
 
 
+def last_questions(path: Path) -> Iterator[Example]:
+    """Of each dialogue of a file the last question: its history and its right reply are the whole of it."""
+    for _, group in groupby(examples(SourceFile(path)), key=lambda example: example.name.partition(".")[0]):
+        *_, last = group
+        yield last
+
+
 def dialogues_of(path: Path) -> list[ProfiledDialogue]:
     """The dialogues of a training file."""
     dialogues: list[ProfiledDialogue] = []
-    for _, group in groupby(examples(SourceFile(path)), key=lambda example: example.name.split(".")[0]):
-        *_, last = group
-        own = last.situation.persona
-        theirs = () if last.situation.faced is None else last.situation.faced.profile
+    for last in last_questions(path):
+        own, faced = last.situation.persona, last.situation.faced
         turns = [(int(turn.speaker == own.name), turn.text) for turn in last.history]
         turns.append((1, last.candidates[min(last.gold)]))
-        dialogues.append(ProfiledDialogue((theirs, own.profile), tuple(turns)))
+        dialogues.append(ProfiledDialogue((() if faced is None else faced.profile, own.profile), tuple(turns)))
     if not dialogues:
         raise InputError("holds no dialogue to train on", path)
     return dialogues
@@ -129,12 +139,11 @@ class ProfiledTalk:
 
 def talks_of(path: Path) -> list[ProfiledTalk]:
     """The dialogues of a PersonaChat file that has both profiles."""
-    last = {example.name.partition(".")[0]: example for example in examples(SourceFile(path))}
     talks = []
-    for example in last.values():
-        own, faced = example.situation.persona, example.situation.faced
-        turns = [(turn.speaker, turn.text) for turn in example.history]
-        turns.append((own.name, example.candidates[min(example.gold)]))
+    for last in last_questions(path):
+        own, faced = last.situation.persona, last.situation.faced
+        turns = [(turn.speaker, turn.text) for turn in last.history]
+        turns.append((own.name, last.candidates[min(last.gold)]))
         speeches = tuple(SceneSpeech(speaker, text, number) for number, (speaker, text) in enumerate(turns, 1))
         profiles = {own.name: own.profile} | ({faced.name: faced.profile} if faced else {})
         talks.append(ProfiledTalk(speeches, profiles))
@@ -181,19 +190,25 @@ def held_back(dialogues: Sequence[ProfiledDialogue], share: float, seed: int) ->
 def _people(dialogues: Sequence[ProfiledDialogue]) -> dict[Profile, int]:
     """A number for whoever is behind a profile: the same where two profiles share two sentences."""
     profiles = list(dict.fromkeys(profile for dialogue in dialogues for profile in dialogue.profiles if profile))
-    behind = list(range(len(profiles)))
+    return dict(zip(profiles, linked_groups(combinations(sorted(set(profile)), 2) for profile in profiles)))
 
-    def first(index: int) -> int:
-        while behind[index] != index:
-            behind[index] = behind[behind[index]]
-            index = behind[index]
-        return index
 
-    seen: dict[tuple[str, ...], int] = {}
-    for index, profile in enumerate(profiles):
-        for pair in combinations(sorted(set(profile)), 2):
-            behind[first(index)] = first(seen.setdefault(pair, index))
-    return {profile: first(index) for index, profile in enumerate(profiles)}
+def linked_groups(items: Iterable[Iterable[Hashable]]) -> list[int]:
+    """A number for each item, given by its parts: the same where two share a part, directly or over others."""
+    parents: list[int] = []
+    having: dict[Hashable, int] = {}
+
+    def root(item: int) -> int:
+        while parents[item] != item:
+            parents[item] = parents[parents[item]]
+            item = parents[item]
+        return item
+
+    for item, parts in enumerate(items):
+        parents.append(item)
+        for part in parts:
+            parents[root(item)] = root(having.setdefault(part, item))
+    return [root(item) for item in range(len(parents))]
 
 
 def sha256_of(path: Path) -> str:
@@ -201,10 +216,10 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int, most: int = 600) -> list[Context]:
+def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int) -> list[Context]:
     """Contexts of questions drawn at random: the own profile, and what was said."""
     questions = [question for question in questions_of(dialogues, "none") if question.history]
-    drawn = random.Random(seed).sample(questions, min(most, len(questions)))  # noqa: S311
+    drawn = random.Random(seed).sample(questions, min(CONTEXTS, len(questions)))  # noqa: S311
     return [Context(own=question.own, turns=question.history) for question in drawn]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +66,7 @@ class EncoderSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.1, decay=0.01, longest=1.0)
+        return Optimization.of_transformer(self, warmup=0.1)
 
 
 def train(task: TrainingTask[Path, EncoderSettings], progress: Progress) -> ModelFolder:
@@ -79,8 +79,6 @@ def train(task: TrainingTask[Path, EncoderSettings], progress: Progress) -> Mode
         "base": {"folder": base.folder.name, "sha256": base.sha256},
         "trained_on": task.personas,
         "data": source,
-        "settings": asdict(settings),
-        "seed": task.seed,
     }
     run.begin(plan)
     if settings.mixing.synonym:

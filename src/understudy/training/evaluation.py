@@ -53,7 +53,7 @@ def hits_at_1(ranker: Any, split: DialogueSplit, seed: int, most: int) -> float:
     )
 
 
-def encoder_figures(folder: Path, split: DialogueSplit, most: int = MOST) -> dict[str, Any]:
+def encoder_figures(folder: Path, split: DialogueSplit) -> dict[str, Any]:
     """hits@1 of an encoder's folder, expected over all draws of 19 others: no draw adds noise to it."""
     reply_index = {
         text: index
@@ -64,7 +64,7 @@ def encoder_figures(folder: Path, split: DialogueSplit, most: int = MOST) -> dic
         for dialogue in split.held
         for question in questions_of([dialogue], "none", split.asked)
         if question.history
-    ][:most]
+    ][:MOST]
     if not questions or len(reply_index) < 2:
         return {}
     vectors = CachedEncoder(SentenceEncoder(folder, os.cpu_count() or 1, cache=False))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,24 @@ StopEarly = Callable[[Mapping[str, "Tensor"], int], bool]
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
+class Schedule(Protocol):
+    """The settings of a training, as far as they decide its steps."""
+
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    @property
+    def rate(self) -> float: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Optimization:
     """AdamW and its schedule: the rate rises over the share `warmup` of all steps, then falls to 0.
 
     With a warm-up it falls as a cosine, else linearly. Only matrices have weight `decay`; gradients are clipped to the
-    norm `longest`. Parameters whose names begin with one of `new` are untrained and get ten times the rate; those that
-    begin with one of `slow` get the share `slow_rate` of it.
+    norm `max_grad_norm`. Parameters whose names begin with one of `untrained_prefixes` get ten times the rate; those
+    that begin with one of `slow_prefixes` get the share `slow_rate` of it.
     """
 
     epochs: int
@@ -63,10 +74,19 @@ class Optimization:
     betas: tuple[float, float] = (0.9, 0.99)
     warmup: float = 0.0
     decay: float = 0.0
-    longest: float = math.inf
-    new: tuple[str, ...] = ()
-    slow: tuple[str, ...] = ()
+    max_grad_norm: float = math.inf
+    untrained_prefixes: tuple[str, ...] = ()
+    slow_prefixes: tuple[str, ...] = ()
     slow_rate: float = 1.0
+
+    @classmethod
+    def of_transformer(
+        cls, settings: Schedule, warmup: float = 0.06, untrained_prefixes: tuple[str, ...] = ()
+    ) -> Optimization:
+        """What pretrained transformers are fine-tuned with."""
+        return cls(
+            settings.epochs, settings.batch, settings.rate, (0.9, 0.98), warmup, 0.01, 1.0, untrained_prefixes
+        )  # fmt: skip
 
     def steps(self, size: int) -> int:
         """Steps over so many examples."""
@@ -215,8 +235,8 @@ def fit(
             value = loss(parameters, batch, step)
             value.backward()  # type: ignore[no-untyped-call]
             value = workers.add_up(parameters.values(), value)
-            if optimization.longest < math.inf:
-                torch.nn.utils.clip_grad_norm_(parameters.values(), optimization.longest)
+            if optimization.max_grad_norm < math.inf:
+                torch.nn.utils.clip_grad_norm_(parameters.values(), optimization.max_grad_norm)
             optimizer.step()
             progress(step + 1, total, float(value.detach()))
             if ((step + 1) % every == 0 or step + 1 == total) and workers.is_first:
@@ -230,8 +250,8 @@ def _groups(parameters: Mapping[str, Tensor], optimization: Optimization) -> lis
     """Parameters with the same decay and rate, as AdamW's groups."""
     groups: dict[tuple[float, float], list[Tensor]] = {}
     for name, parameter in parameters.items():
-        is_new = bool(optimization.new) and name.startswith(optimization.new)
-        is_slow = bool(optimization.slow) and name.startswith(optimization.slow)
+        is_new = bool(optimization.untrained_prefixes) and name.startswith(optimization.untrained_prefixes)
+        is_slow = bool(optimization.slow_prefixes) and name.startswith(optimization.slow_prefixes)
         times = NEW_RATE if is_new else optimization.slow_rate if is_slow else 1.0
         decay = optimization.decay if parameter.ndim > 1 and not is_new else 0.0
         groups.setdefault((decay, times), []).append(parameter)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class LineSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.999), warmup=0.1, decay=0.01, longest=1.0)
+        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.999), warmup=0.1, decay=0.01, max_grad_norm=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,6 @@ def _train(kind: str, task: Task, progress: Progress) -> ModelFolder:
         "moment": lines.moment,
         "language": lines.language,
         "data": {"lines": len(training), "held_back": len(held_out), "sha256": _lines_digest(training, held_out)},
-        "settings": asdict(task.settings),
-        "seed": task.seed,
     }
     run.begin(plan)
     best = run.early_stopping(lambda parameters: _held_back_loss(model, held_out, parameters), task.settings.patience)

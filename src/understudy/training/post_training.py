@@ -54,10 +54,7 @@ class PostTrainingSettings:
 
     @property
     def optimization(self) -> Optimization:
-        new = (KIND_HEAD, WORD_HEAD)
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=new
-        )
+        return Optimization.of_transformer(self, untrained_prefixes=(KIND_HEAD, WORD_HEAD))
 
 
 def post_train(

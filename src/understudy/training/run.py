@@ -19,7 +19,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -232,12 +232,13 @@ class TrainingRun:
         self._begun = time.perf_counter()
 
     def begin(self, plan: Plan) -> None:
-        """`plan` is all that decides the result; a checkpoint with another plan is refused.
+        """`plan` is all that decides the result beside settings and seed; a checkpoint with another is refused.
 
         It names the device only where a training cannot be finished on another machine.
         """
-        self.plan = plan
-        self.checkpoint = Checkpoint(checkpoint_folder(self.task.out), plan)
+        decided = {"settings": asdict(self.task.settings), "seed": self.task.seed}
+        self.plan: Plan = {**plan, **{name: value for name, value in decided.items() if name not in plan}}
+        self.checkpoint = Checkpoint(checkpoint_folder(self.task.out), self.plan)
         self.workers.wait()  # all have looked at what is there before the first one changes it
         if self.task.fresh and self.workers.is_first:
             self.checkpoint.clear()

@@ -96,7 +96,13 @@ class Seq2SeqSettings:
     def optimization(self) -> Optimization:
         share = self.recurrent_rate / self.rate
         return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.999), longest=1.0, slow=RECURRENT, slow_rate=share
+            self.epochs,
+            self.batch,
+            self.rate,
+            (0.9, 0.999),
+            max_grad_norm=1.0,
+            slow_prefixes=RECURRENT,
+            slow_rate=share,
         )
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +71,6 @@ def train(task: TrainingTask[Path, VoiceSettings], progress: Progress) -> ModelF
         "what": "An ear for Japanese characters: how much a line sounds like one, told from sample lines alone",
         "language": "ja",
         "data": {path.relative_to(folder).as_posix(): sha256_of(path) for path in files},
-        "settings": asdict(task.settings),
-        "seed": task.seed,
         "device": run.device.type,
     }
     run.begin({**plan, "format": FORMAT})

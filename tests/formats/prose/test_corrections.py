@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import realdata
-from prosetext import guessed, prose_of
+from novel_texts import guessed, prose_of
 from understudy.errors import CastError, InputError
 from understudy.formats.prose.corrections import (
     Corrections,
@@ -25,11 +25,8 @@ from understudy.formats.prose.corrections import (
 )
 from understudy.formats.prose.decisions import (
     entry_named,
-    render_corrections,
     set_not_speech,
     set_speaker,
-    undo,
-    write_corrections,
     write_doubtful,
 )
 from understudy.novels.parsing import parse_prose
@@ -93,7 +90,7 @@ def test_a_quote_is_cut_and_found_again_all_the_same(path: Path) -> None:
     text = '"' + "So it went on and on. " * 30 + '"\n'
     corrections = listed(path, text)
     assert len(corrections.entries[0].quote) == 200
-    write_corrections(set_speaker(corrections, "1", "Bastien"))
+    set_speaker(corrections, "1", "Bastien").write()
     assert [speaker for _, speaker, _ in applied(path, "Once.\n\n" + text)] == ["Bastien"]
 
 
@@ -101,7 +98,7 @@ def test_decisions_are_applied_with_certainty(path: Path) -> None:
     corrections = listed(path)
     corrections = set_speaker(corrections, "2", "  The   Cat ")
     corrections = set_not_speech(corrections, corrections.entries[4].id)
-    write_corrections(corrections)
+    corrections.write()
     result = applied(path, NOVEL)
     assert result[1] == ("Yes.", "The Cat", 1.0)
     assert result[4] == ("The Noise", None, 1.0)
@@ -109,8 +106,8 @@ def test_decisions_are_applied_with_certainty(path: Path) -> None:
 
 
 def test_decisions_survive_edits_around_them_and_in_them(path: Path) -> None:
-    write_corrections(set_speaker(set_speaker(listed(path), "2", "Second"), "4", "Fourth"))
-    write_corrections(set_speaker(read_corrections(path), "3", "Third"))
+    set_speaker(set_speaker(listed(path), "2", "Second"), "4", "Fourth").write()
+    set_speaker(read_corrections(path), "3", "Third").write()
     longer = "A chapter before, in which nobody speaks. " * 200 + "\n\n" + NOVEL
     assert [speaker for _, speaker, sure in applied(path, longer) if sure == 1.0] == ["Second", "Third", "Fourth"]
     mended = NOVEL.replace("before the week is out", "before this week is out")
@@ -123,7 +120,7 @@ def test_decisions_survive_edits_around_them_and_in_them(path: Path) -> None:
 
 
 def test_a_decision_is_never_given_to_words_said_elsewhere(path: Path) -> None:
-    write_corrections(set_speaker(listed(path), "2", "Second"))
+    set_speaker(listed(path), "2", "Second").write()
     elsewhere = "A long way off. " * 500 + '\n\nSomebody else was there.\n\n"Yes."\n\nThey went.\n'
     assert all(sure < 1.0 for _, _, sure in applied(path, elsewhere))
     prose = prose_of(elsewhere)
@@ -135,7 +132,7 @@ def test_listing_again_keeps_every_decision_and_proposal(path: Path) -> None:
     corrections = set_speaker(set_not_speech(listed(path), "5"), "1", "Marguerite")
     proposal = SpeakerProposal("Bastien", 0.7, "llm")
     proposed = replace(corrections.entries[2], proposal=proposal)
-    write_corrections(replace(corrections, entries=(*corrections.entries[:2], proposed, *corrections.entries[3:])))
+    replace(corrections, entries=(*corrections.entries[:2], proposed, *corrections.entries[3:])).write()
     without_title = NOVEL.replace('"The Noise"', "the papers")
     prose = prose_of(without_title)
     again = write_doubtful(path, prose, guessed(prose, ("Odile",), confidence=0.8), file="novel.txt")
@@ -163,11 +160,11 @@ def test_undo_takes_back_one_decision_after_the_other(path: Path) -> None:
     start = listed(path)
     one = set_speaker(start, "1", "Odile")
     two = set_speaker(one, "1", "Bastien")
-    write_corrections(two)
-    back = undo(read_corrections(path))
-    assert back.entries == one.entries and undo(back).entries == start.entries
+    two.write()
+    back = read_corrections(path).undone()
+    assert back.entries == one.entries and back.undone().entries == start.entries
     with pytest.raises(InputError, match="no decision to take back"):
-        undo(undo(back))
+        back.undone().undone()
 
 
 def test_an_entry_is_named_by_its_number_or_id(path: Path) -> None:
@@ -184,7 +181,7 @@ def test_of_several_files_of_a_folder_each_has_its_own_entries(tmp_path: Path) -
     prose = prose_of(NOVEL)
     guesses = guessed(prose, ("Odile", "Bastien"))
     write_doubtful(path, prose, guesses, file="one.txt")
-    write_corrections(set_speaker(read_corrections(path), "1", "First"))
+    set_speaker(read_corrections(path), "1", "First").write()
     both = write_doubtful(path, prose, guesses, file="two.txt")
     assert [entry.file for entry in both.entries] == ["one.txt"] * 5 + ["two.txt"] * 5
     assert both.applied(prose, guesses, "one.txt")[0][0].speaker == "First"
@@ -199,7 +196,7 @@ def test_the_file_lies_beside_its_source(tmp_path: Path) -> None:
     prose = prose_of(NOVEL)
     guesses = guessed(prose, ("Odile", "Bastien"))
     seen: list[int] = []
-    write_corrections(set_speaker(listed(quotations_file_of(novel)), "1", "Beside"))
+    set_speaker(listed(quotations_file_of(novel)), "1", "Beside").write()
     source = SourceFile(novel, attributed=lambda _, attributions: seen.append(len(attributions)))
     assert corrected(source, prose, guesses)[0][0].speaker == "Beside" and seen == [5]
     within = SourceFile(novel, story_folder=tmp_path)
@@ -238,10 +235,10 @@ def test_whatever_is_said_is_written_and_read_the_same(
     corrections = write_doubtful(path, prose, guessed(prose, ("Ann", "Bob")))
     if corrections.entries:
         corrections = set_speaker(corrections, "1", "Ann")
-    write_corrections(corrections)
+    corrections.write()
     assert read_corrections(path) == corrections
     text = path.read_text(encoding="utf-8")
-    assert text == render_corrections(corrections)
+    assert text == corrections.render()
     assert parse_corrections(text, path) == read_corrections(path)
     assert set(corrections.matched(prose).values()) == set(range(len(prose.quotations)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from prosetext import guessed, prose_of
+from novel_texts import guessed, prose_of
 from understudy.formats.prose.corrections import Corrections, SpeakerProposal
 from understudy.formats.prose.decisions import BATCH, SpeakerAsker, doubtful_quotations, set_speaker, speaker_prompt
 from understudy.language.backends.backend import ScriptedBackend

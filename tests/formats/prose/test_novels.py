@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from containers import docx, epub
+from reading import docx, epub
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.prose.reading import align_levels, join_prose, with_declared

@@ -66,6 +66,11 @@ def test_plans_guesses_and_small_talk_pass(demo: Story, text: str) -> None:
     assert passes(demo, "Zita Karst", "2.3", "Pia Lenk", "What will happen now?", text)
 
 
+@pytest.mark.parametrize("text", ["I'm ship's boy in the Good Daughter.", "Tovey Marl. I am ship's boy here."])
+def test_who_says_what_describes_them_foretells_nothing(demo: Story, text: str) -> None:
+    assert passes(demo, "Tovey Marl", "3.3", "Pia Lenk", "What's your name?", text)
+
+
 def test_flat_prophecy_of_what_the_story_never_tells_passes() -> None:
     nothing = ForetellingFeatures(0.0, 0.0, 0.0, 4.0, 0.0, 3.0, 2.0, 1.0, 0.0, 0.0, 2.0)
     assert chance_of_foretelling(nothing) == 0.0

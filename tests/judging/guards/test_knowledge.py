@@ -70,6 +70,22 @@ def test_ordinary_words_of_any_time_titles_and_ones_own_profile_pass(demo: Story
     assert passes(demo, who, at, text)
 
 
+def test_a_phrase_of_later_lines_is_known_again_within_a_longer_sentence(demo: Story) -> None:
+    situation = situation_at(demo, "Zita Karst", "2.2")
+    guard = known_later(StoryViews(lambda _: [demo]))
+    lines = [(line.moment, line.text.split()) for scene in demo.scenes() for line in scene.lines if line.speaker]
+    own = [" ".join(line.text.split()[:9]) for line in situation.persona.past.lines() if len(line.text.split()) > 12]
+    later = [" ".join(bag[:9]) for moment, bag in lines if moment > demo.moment("3.1") and len(bag) > 12]
+
+    def stopped(phrases: list[str]) -> list[bool]:
+        sentence = "I sat on the step for an hour with the coffee, and thought that {}, and went on with the count."
+        drafts = (Draft(sentence.format(phrase.rstrip(".,;:?!")), "writer") for phrase in phrases)
+        return [not guard(situation, (), draft).passed for draft in drafts]
+
+    assert sum(stopped(later[:60])) > 0.8 * 60
+    assert not any(stopped(own[:40]))
+
+
 def test_what_the_other_has_named_may_be_asked_back_and_denied(demo: Story) -> None:
     heard = "Do you know a man called Reuss?"
     for text in ("Reuss? Who is Reuss?", "I know no man called Reuss.", "The name Reuss means nothing to me."):

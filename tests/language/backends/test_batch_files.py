@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batches import LiveModel, answer_of, completion_line, requests_in
+from llmclient import LiveModel, answer_of, completion_line, requests_in
 from understudy.errors import InputError, MissingAnswer
 from understudy.language.backends import batch_files, open_batch
 from understudy.language.backends.batch_files import BatchBackend, write_requests

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogues import dialogue_base, gpt2_base, trades
-from languagemodels import tiny_gguf, tiny_language_model
+from models import dialogue_base, gpt2_base, tiny_gguf, tiny_language_model, trades
 from understudy.errors import InputError
 from understudy.language.backends.catalog import LocalModel
 from understudy.language.backends.causal_lm import (

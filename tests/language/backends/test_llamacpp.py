@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localmodel import MODEL, needs_model
+from llmclient import MODEL, needs_model
 from understudy.agents.writer import ADAPTER, shipped_writer
 from understudy.errors import BackendError
 from understudy.language.backends import Completion

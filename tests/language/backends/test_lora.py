@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialogues import dialogue_base, gpt2_base, trades
+from models import dialogue_base, gpt2_base, trades
 from understudy.errors import InputError
 from understudy.language.backends.transformer import open_transformer
 

@@ -10,12 +10,12 @@ import pytest
 
 from llmclient import FOREVER_S, MESSAGES, Open, cancelled_while_waiting, exhaust, requests_of, streamed
 from llmserver import Running
+from timing import until
 from understudy.errors import BackendError
 from understudy.language.backends import Completion, openai_api
 from understudy.language.backends.openai_api import OpenAIBackend
 from understudy.progress import Cancellation
 from understudy.story.dialogue import Sampling
-from waiting import until
 
 
 def open_patient(open_backend: Open, scenario: str) -> OpenAIBackend:

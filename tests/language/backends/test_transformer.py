@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from languagemodels import tiny_gguf, tiny_language_model, words_of
+from models import tiny_gguf, tiny_language_model, words_of
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, length_batches, open_transformer
 from understudy.story.dialogue import LanguageModel, Situation

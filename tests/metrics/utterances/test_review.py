@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from reviewed import line
+from studyserver import line
 from understudy.errors import InputError
 from understudy.metrics.utterances.record import (
     APPROVED,

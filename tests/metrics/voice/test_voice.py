@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import measured
 import realdata
-import speaking
 from understudy.metrics import Samples
 from understudy.metrics.statistics import average_precision, calibration_error, spearman
 from understudy.metrics.voice import Contrast, VoiceCast, VoiceSpread, voice, voice_spread
 from understudy.metrics.voice.model import shipped_voice_model
 from understudy.papers.utterance_metrics.bench import judged_in
 
-SAMPLES = Samples(speaking.novel(1, 40), "ja")
+SAMPLES = Samples(measured.novel(1, 40), "ja")
 
 
 def test_each_character_sounds_most_like_themselves() -> None:
     cast = VoiceCast(SAMPLES)
-    later = speaking.novel(2, 12)
+    later = measured.novel(2, 12)
     means = {
         name: {other: voice(SAMPLES, name, cast).values(SAMPLES.tokenize(said)).mean() for other, said in later.items()}
         for name in later
@@ -41,7 +41,7 @@ def test_a_score_depends_on_its_own_line_alone_and_says_what_made_it() -> None:
 
 
 def test_without_evidence_there_is_no_score_but_a_reason() -> None:
-    few = Samples({"ゴンタ": ["俺だ。", "行くぜ。"], "サヨ": speaking.novel(1)["サヨ"]}, "ja")
+    few = Samples({"ゴンタ": ["俺だ。", "行くぜ。"], "サヨ": measured.novel(1)["サヨ"]}, "ja")
     assert voice(few, "ゴンタ")(["俺だ。"])[0].value is None
     assert "has 2 sample lines" in voice(few, "ゴンタ")(["俺だ。"])[0].reason
     assert "has no sample lines" in voice(SAMPLES, "誰か")(["俺だ。"])[0].reason
@@ -60,7 +60,7 @@ def test_other_languages_are_heard_against_the_rest_of_the_cast() -> None:
 
 
 def test_a_lone_japanese_character_is_heard_against_the_cohort() -> None:
-    alone = Samples({"ゴンタ": speaking.novel(1)["ゴンタ"]}, "ja")
+    alone = Samples({"ゴンタ": measured.novel(1)["ゴンタ"]}, "ja")
     rough, polite = (
         voice(alone, "ゴンタ").values(alone.tokenize(["俺に任せろ、行くぜ！", "お願いいたしますわ。"])).tolist()
     )

@@ -14,7 +14,7 @@ from understudy.agents.recall import Recall
 from understudy.agents.reply_lines import characters_asked, reply_lines, sampled
 from understudy.agents.writer import llm_agent
 from understudy.bench.answers import JudgedAgent
-from understudy.bench.items import compare_runs
+from understudy.bench.run import compare_runs
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.language.backends.backend import ScriptedBackend

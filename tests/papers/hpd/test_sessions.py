@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hpdsessions
-from understudy.bench.items import Items
+from understudy.bench.run import Items
 from understudy.errors import InputError
 from understudy.metrics.statistics import interval, paired_p
 from understudy.papers.hpd.sessions import (

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bigcast import big_cast
 from realdata import folder
+from stories import big_cast
 from timing import cpu_seconds
 from understudy.errors import MissingExtra
 from understudy.formats import read

@@ -13,7 +13,7 @@ from realdata import folder
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
 from understudy.bench.answers import BY_REPLY, JudgedAgent, judged_agent, scores_of
-from understudy.bench.items import load_items
+from understudy.bench.run import load_items
 from understudy.errors import AgentError, BackendError, InputError
 from understudy.language.backends.backend import ScriptedBackend
 from understudy.papers.personachat.bench import bench_personachat, files_of, questions_in

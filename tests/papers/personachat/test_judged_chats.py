@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chats import chat, volunteers
-from languagemodels import tiny_language_model
-from models import tiny_model
+from measured import chat, volunteers
+from models import tiny_language_model, tiny_model
 from realdata import folder
-from understudy.bench.items import compare_runs
+from understudy.bench.run import compare_runs
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import ChatLine, ChatRecord
 from understudy.papers.personachat.chat_measures import chat_measures

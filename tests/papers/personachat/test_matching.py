@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chats import chat, volunteers
+from measured import chat, volunteers
 from understudy.formats.chat_records import JudgedChat, read_judged_chats
 from understudy.papers.personachat.judged_chats import COMBINED, match_rows, profile_wins
 from understudy.papers.personachat.scorers import Training

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chats import TRADES, chat, profile, volunteers
+from measured import TRADES, chat, profile, volunteers
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.chat_records import ChatLine, ChatRecord

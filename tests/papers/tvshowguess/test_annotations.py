@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from guesses import annotation, guessed_scene
-from talkers import scene
+from talkers import annotation, guessed_scene, scene
 from understudy.formats.annotations import Instance
 from understudy.guessing.encoded import Vectors
 from understudy.papers.tvshowguess.annotations import (

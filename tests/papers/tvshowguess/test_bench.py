@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from talkers import shows_folder
-from understudy.bench.items import compare_runs
+from understudy.bench.run import compare_runs
 from understudy.errors import AgentError, StoryError
 from understudy.guessing import GUESSERS, Guesses, TrainingScenes
 from understudy.guessing.scenes import masks_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import speaking
+import measured
 from understudy.bench.later_lines import bench_later_lines
 from understudy.bench.report import html_report
 from understudy.errors import InputError
@@ -22,10 +22,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("personaclr")
     (folder / "NaroU" / "test").mkdir(parents=True)
     for number in (1, 2):
-        _write(folder / "NaroU" / "test" / f"00{number}.json", speaking.novel(number, 40))
+        _write(folder / "NaroU" / "test" / f"00{number}.json", measured.novel(number, 40))
     (folder / "evaluation").mkdir()
-    _write(folder / "evaluation" / "gonta.json", speaking.judged("ゴンタ"))
-    _write(folder / "evaluation" / "sayo.json", speaking.judged("サヨ"))
+    _write(folder / "evaluation" / "gonta.json", measured.judged("ゴンタ"))
+    _write(folder / "evaluation" / "sayo.json", measured.judged("サヨ"))
     names = {"gonta.json": ["test/001.json", "ゴンタ"], "sayo.json": ["test/002.json", "サヨ"]}
     _write(folder / "evaluation" / "names.json", names)
     return folder

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chats import TRADES, chat, profile, volunteers
+from measured import TRADES, chat, profile, volunteers
 from understudy.errors import InputError
 from understudy.papers.utterance_metrics.overlap import bench_overlap
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from languagemodels import tiny_language_model, words_of
+from models import tiny_language_model, words_of
 from understudy.errors import InputError
 from understudy.language.backends.transformer import open_transformer
 from understudy.papers.utterance_metrics.bench import bench_voice

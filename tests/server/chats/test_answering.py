@@ -13,10 +13,10 @@ import pytest
 from server.chats.conftest import events_of
 from server.chats.test_service import BEGUN
 from server.conftest import MakeContext, serving
+from timing import until
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.story.dialogue import Candidate
-from waiting import until
 from writers import PIECES, Writer
 
 TEXT = "".join(PIECES)

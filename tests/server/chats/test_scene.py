@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brasskey import CAST, brass_key
+from stories import CAST, brass_key
 from understudy.formats import read
 from understudy.server.chats.scene import differences
 from understudy.story.storyfile import Story

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from brasskey import ACT_1, ACT_2, brass_key
 from server.chats.conftest import Remembering, events_of
 from server.chats.test_service import BEGUN, begin, reaching, said, texts
 from server.conftest import MakeContext, visiting
+from stories import ACT_1, ACT_2, brass_key
 from understudy.database import Database
 from understudy.formats import read
 from understudy.server.app import make_app

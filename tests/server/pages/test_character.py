@@ -8,12 +8,12 @@ from urllib.parse import unquote, urlsplit
 import httpx
 import pytest
 
-from htmlpage import Page
 from understudy.formats import read
 from understudy.server.drawing.ties_graph import known_since
 from understudy.server.pages.character import about_others, dated_attributes, known_people, remembered_scenes
 from understudy.story.persona import persona_at
 from understudy.story.types import Moment
+from walking import Page
 
 Ask = Callable[..., httpx.Response]
 

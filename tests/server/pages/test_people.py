@@ -9,9 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from brasskey import brass_key
-from found import found_fact, found_tie, write_claims
 from server.conftest import MakeContext
+from stories import brass_key, found_fact, found_tie, write_claims
 from understudy.formats import read
 from understudy.people import draft as drafting
 from understudy.people.draft import read_draft

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from brasskey import ACT_1, ACT_2, CAST
 from samples import TRANSCRIPT
+from stories import ACT_1, ACT_2, CAST
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
 from understudy.server.uploads.routes import Total

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htmlpage import Page
 from understudy.server.pages.story import PAGE_LINES, page_index, paginate, story_address
 from understudy.story.spoiler_free import Stop
 from understudy.story.types import Moment
+from walking import Page
 
 Ask = Callable[..., httpx.Response]
 

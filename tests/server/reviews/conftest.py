@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reviewed import filled
 from server.conftest import MakeContext
+from studyserver import filled
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 

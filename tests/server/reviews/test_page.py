@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from reviewed import filled, line
 from server.conftest import MakeContext
+from studyserver import filled, line
 from understudy.metrics.utterances.record import APPROVED, FILTER
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from reviewed import line
 from server.chats.conftest import events_of
 from server.conftest import MakeContext
+from studyserver import line
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.loading import ApprovedCandidates
 from understudy.metrics.utterances.record import APPROVED, FILTER

@@ -17,8 +17,8 @@ import pytest
 
 from killable import children
 from studyserver import StudyServer, study_server, write_chat, write_likely
+from timing import until
 from understudy.studies.store import open_study_store
-from waiting import until
 from waiting_agent import WAITING_AGENT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brasskey import CAST
+from stories import CAST
 from understudy.errors import InputError
 from understudy.formats.story_folder import read_cast
 from understudy.server.uploads.fixes import (

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brasskey import ACT_1, ACT_2, CAST
-from containers import docx, epub, paragraph
+from reading import docx, epub, paragraph
 from samples import SAMPLES
+from stories import ACT_1, ACT_2, CAST
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.server.uploads.reader_process import (

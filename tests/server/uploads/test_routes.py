@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from brasskey import ACT_1, ACT_2, CAST
 from samples import SAMPLES, TRANSCRIPT
 from server.conftest import MakeContext, visiting
+from stories import ACT_1, ACT_2, CAST
 from understudy.agents.scripted import Scripted
 from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app

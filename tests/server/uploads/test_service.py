@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from brasskey import ACT_1, ACT_2, CAST
 from samples import SAMPLES, SCRIPT, TRANSCRIPT
+from stories import ACT_1, ACT_2, CAST
 from understudy.errors import InputError, UnknownStory
 from understudy.formats import read
 from understudy.server.problems import Refused

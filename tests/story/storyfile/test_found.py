@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from found import found_fact, found_tie, write_claims
+from stories import found_fact, found_tie, write_claims
 from understudy.errors import CastError
 from understudy.formats import read
 from understudy.story.storyfile import Story

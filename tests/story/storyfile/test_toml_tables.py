@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import CastError
-from understudy.story.storyfile.toml_tables import TableParser
+from understudy.story.storyfile.toml_tables import DecisionFileParser
 
 PATH = Path("kept.toml")
 
 
-class Parser(TableParser):
+class Parser(DecisionFileParser):
     KEYS: ClassVar = {"": {"entry", "undo"}, "entry": {"id", "sure", "names"}, "undo": {"entries"}}
     REPAIR = "mend the line"
 
@@ -26,7 +26,7 @@ class Parser(TableParser):
             self.share(table, "sure", line, 0.0)
             self.texts(table, "names", line)
         self.unique(ids)
-        list(self.steps("{ id }"))
+        list(self.undo_steps("{ id }", lambda table, _: table["id"]))
 
 
 def test_tables_come_with_the_lines_they_begin_on() -> None:

@@ -61,10 +61,7 @@ def test_a_story_file_as_it_was_made_passes(made: Path) -> None:
         ("UPDATE characters SET profile = 'no JSON' WHERE id = 1", "damaged"),
         ("PRAGMA journal_mode = WAL", "still being written"),
         ("UPDATE scenes SET last = 2147483648", "does not begin where"),
-        (
-            "UPDATE scenes SET last = 2147483648 WHERE id = (SELECT max(id) FROM scenes)",
-            "end before or after",
-        ),
+        ("UPDATE scenes SET last = 2147483648 WHERE id = (SELECT max(id) FROM scenes)", "end before or after"),
         ("UPDATE scenes SET first = -5 WHERE id = 1", "does not begin where"),
         ("UPDATE scenes SET moment = CAST(x'00000001' || moment AS BLOB)", "a scene's moment is none"),
         ("UPDATE scenes SET moment = x'0000000900000009' WHERE id = 1", "out of order"),

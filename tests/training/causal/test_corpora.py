@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogues import trades
+from models import trades
 from realdata import folder
 from understudy.errors import InputError
 from understudy.story.dialogue import Turn

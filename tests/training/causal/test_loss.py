@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialogues import dialogue_base, trades
+from models import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.language.backends.transformer import open_transformer
 from understudy.training.causal.corpora import read_corpus

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogues import dialogue_base, trades
+from models import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat
 from understudy.training.causal.corpora import (
     CausalSettings,

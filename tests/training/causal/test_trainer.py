@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dialogues import dialogue_base, gpt2_base, trades
+from models import dialogue_base, gpt2_base, trades
 from understudy.agents import agent_named
 from understudy.agents.causal import ADAPTER, CausalAgent
 from understudy.errors import InputError
@@ -162,7 +162,7 @@ def test_two_processes_learn_what_one_does(folder: Path, tmp_path: Path) -> None
 
 
 def test_what_cannot_be_trained_is_said(folder: Path, tmp_path: Path) -> None:
-    from languagemodels import tiny_language_model
+    from models import tiny_language_model
 
     masked = tiny_language_model(tmp_path / "masked", "masked", ["key"])
     with pytest.raises(InputError, match="choose a causal one"):

@@ -12,12 +12,15 @@ from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
 from understudy.guessing import Masking
 from understudy.language.backends.transformer import open_transformer
+from understudy.language.lexical.rows import Ints, Reals
 from understudy.story.persona import Persona
 from understudy.training.guessing.naming import (
+    DRAWN,
     TEMPERATURE,
     NamingGuesser,
     NamingSettings,
     open_naming,
+    score_assignments,
     train_naming,
 )
 from understudy.training.guessing.scene_tokens import SceneTokenizer, chunks, scene_prompts, unmasked
@@ -156,3 +159,26 @@ def test_what_cannot_be_is_refused(bases: Mapping[str, Path], trained: Path, tmp
     for told_wrong in ({"epochs": 0}, {"window": 0}, {"history": -1}, {"held_back": 1.0}):
         with pytest.raises(InputError):
             NamingSettings(**told_wrong)
+
+
+def test_few_namings_are_all_scored() -> None:
+    assignments, scores = score_assignments(2, 3, lambda assignments: assignments.sum(axis=1).astype(float))
+    assert len(assignments) == 6 and scores.tolist() == assignments.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize(("masks", "candidates"), [(5, 5), (6, 6), (5, 8), (12, 12)])
+def test_of_many_namings_the_best_is_found_though_few_are_scored(masks: int, candidates: int) -> None:
+    chance = np.random.default_rng(5)
+    table = chance.normal(size=(masks, candidates)) * 0.3
+    right = chance.permutation(candidates)[:masks]
+    table[np.arange(masks), right] += 2
+    seen: list[tuple[int, ...]] = []
+
+    def scored(assignments: Ints) -> Reals:
+        seen.extend(map(tuple, assignments.tolist()))
+        totals: Reals = table[np.arange(masks), assignments].sum(axis=1)
+        return totals
+
+    assignments, scores = score_assignments(masks, candidates, scored)
+    assert assignments[scores.argmax()].tolist() == right.tolist()
+    assert len(seen) == len(set(seen)) == len(assignments) <= 2 * DRAWN

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from annotated_novels import write_novels
+from novel_texts import write_novels
 from understudy.errors import InputError
 from understudy.language.model_folder import read_model
 from understudy.novels.attribution import QuotationModel, attribute

@@ -12,8 +12,8 @@ at the end, for all: the annotated level that holds there against the one told f
 
 The condition 'told' takes those where as many lines were said as `feelings` asks for; 'pooled' counts every pair of
 sessions alike. Nothing is fitted to these levels, so that no two characters have to be left out; how often they were
-looked at when the formula was chosen is said in docs/notes/people-bench.md. Intervals are bootstraps over pairs of people,
-over speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what
+looked at when the formula was chosen is said in docs/notes/people-bench.md. Intervals are bootstraps over pairs of
+people, over speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what
 a measure of affection has to beat.
 """
 
@@ -98,12 +98,12 @@ def affection_embedded(inputs: BenchInputs) -> list[Row]:
         for condition, some in ((None, pairs), ("told", [pair for pair in pairs if _are_told(pair)])):
             figure: Figure = "no pair has lines enough"
             if some:
-                marks = [_concordant(one, other, model) for one, other in some]
-                figure = interval(marks, [(one.story, one.of) for one, _ in some], inputs.seed), len(some)
+                marks = [_concordant(first, second, model) for first, second in some]
+                figure = interval(marks, [(first.story, first.of) for first, _ in some], inputs.seed), len(some)
             rows.append(_concordance(task, model, condition, figure))
         by_speaker: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        for one, other in pairs:
-            by_speaker[one.story, one.of].append(_concordant(one, other, model))
+        for first, second in pairs:
+            by_speaker[first.story, first.of].append(_concordant(first, second, model))
         means = [float(np.mean(marks)) for marks in by_speaker.values()]
         mean = interval(means, seed=inputs.seed), len(means)
         rows.append(_concordance(task, model, "mean over speakers", mean))
@@ -120,10 +120,10 @@ def affection_hpd(inputs: BenchInputs) -> list[Row]:
             who = f"towards {HERO}" if towards else f"of {HERO}"
             own = [item for item in items if (item.to == HERO) == towards]
             by_pair: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-            for one, other in combinations(own, 2):
-                if one.level != other.level and _other(one) != _other(other):
-                    first, second = sorted((_other(one), _other(other)))
-                    by_pair[first, second].append(_concordant(one, other, model))
+            for first, second in combinations(own, 2):
+                if first.level != second.level and _other(first) != _other(second):
+                    first_name, second_name = sorted((_other(first), _other(second)))
+                    by_pair[first_name, second_name].append(_concordant(first, second, model))
             if not by_pair:
                 rows.append(_concordance(task, model, who, "nobody feels differently"))
                 continue
@@ -191,8 +191,8 @@ def _other(item: JudgedTie) -> str:
     return item.of if item.to == HERO else item.to
 
 
-def _concordant(one: JudgedTie, other: JudgedTie, model: str) -> float:
-    difference = (one.told[model] - other.told[model]) * (one.level - other.level)
+def _concordant(first: JudgedTie, second: JudgedTie, model: str) -> float:
+    difference = (first.told[model] - second.told[model]) * (first.level - second.level)
     return 1.0 if difference > 0 else 0.5 if difference == 0 else 0.0
 
 

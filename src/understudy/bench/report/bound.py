@@ -14,7 +14,7 @@ from understudy.bench.report.page import (
     DARK,
     FONT,
     LIGHT,
-    PlotArea,
+    ChartArea,
     colour,
     element,
     label,
@@ -71,7 +71,7 @@ def bound_page(plot: BoundPlot, note: str, bounds: Sequence[tuple[float, Sequenc
 
 
 def bound_svg(plot: BoundPlot) -> str:
-    area = PlotArea(360, 340, left=44, right=16, top=48 + ROW * len(plot.shares), bottom=48)
+    area = ChartArea(360, 340, left=44, right=16, top=48 + ROW * len(plot.shares), bottom=48)
     bounds = sorted({bound for share in plot.shares for bound, _ in share.points} | {plot.bound})
     position, ticks = _axis(bounds[0], bounds[-1])
 
@@ -94,8 +94,10 @@ def bound_svg(plot: BoundPlot) -> str:
         parts.append(path(f"{colour(index, 's')} line", f"M{points(sorted(share.points))}", share.name))
     parts.append(path("chosen", f"M{chosen} {area.y(0)}V{area.y(1)}", plot.rule))
     for index, share in enumerate(plot.shares):
-        told = tooltip_of(share.summary)
-        parts.append(element("circle", told, class_=f"{colour(index)} dot", cx=chosen, cy=area.y(share.chosen), r=4.5))
+        tooltip = tooltip_of(share.summary)
+        parts.append(
+            element("circle", tooltip, class_=f"{colour(index)} dot", cx=chosen, cy=area.y(share.chosen), r=4.5)
+        )
         parts.append(element("rect", class_=colour(index), x=14, y=32 + ROW * index, width=11, height=11, rx=3))
         parts.append(label(share.summary, 32, 42 + ROW * index, "name"))
     parts.append(

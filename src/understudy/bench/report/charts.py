@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from understudy.bench.report.page import (
-    PlotArea,
+    ChartArea,
     colour,
     element,
     label,
@@ -40,12 +40,12 @@ FOREST_NOTE = (
     "Correlation of ranks of each measure with the score that people gave. A dot is filled where p, adjusted after "
     "Holm, is below .05; the line is the 95% interval."
 )
-CURVES = PlotArea(WIDTH, 260, left=34, right=10, top=28, bottom=34)
+CURVES = ChartArea(WIDTH, 260, left=34, right=10, top=28, bottom=34)
 PRECISION_NOTE = (
     "What is found when everything that scores below a threshold is taken for unfit: how much of it is unfit "
     "(precision) against how much of the unfit is found (recall). The dotted line is chance."
 )
-LEARNING = PlotArea(520, 300, left=40, right=14, top=16, bottom=40)
+LEARNING = ChartArea(520, 300, left=40, right=14, top=16, bottom=40)
 INSET = 12  # between the edges and the first and the last point
 STEPS = 4  # of the grid
 LEARNING_NOTE = "How often masked speakers are told, by how many of the earlier scenes were learned from; bars are 95%."
@@ -66,7 +66,7 @@ class Bar:
 def panel(title: str, bars: Sequence[Bar], top: float, bottom: float = 0.0) -> str:
     """Horizontal bars from 0, on an axis from `bottom` to `top` that all panels of a metric share, to be compared."""
     reach, base = _reach(top), -_reach(-bottom) if bottom < 0 else 0.0
-    area = PlotArea(WIDTH, 48 + STEP * len(bars), left=2, right=50, top=28, bottom=20)
+    area = ChartArea(WIDTH, 48 + STEP * len(bars), left=2, right=50, top=28, bottom=20)
 
     def x(value: float) -> float:
         return area.x(min((value - base) / (reach - base), 1.0))
@@ -132,7 +132,7 @@ def forest_section(rows: Sequence[Row]) -> str:
 
 def _forest(which: str, rows: Sequence[Row], sides: Sequence[str], bottom: float, top: float) -> str:
     ordered = sorted(rows, key=lambda row: -row["value"])
-    area = PlotArea(420, 54 + FOREST_STEP * len(ordered), left=172, right=42, top=30, bottom=24)
+    area = ChartArea(420, 54 + FOREST_STEP * len(ordered), left=172, right=42, top=30, bottom=24)
 
     def x(value: float) -> float:
         return area.x((value - bottom) / (top - bottom or 1.0))
@@ -147,12 +147,12 @@ def _forest(which: str, rows: Sequence[Row], sides: Sequence[str], bottom: float
         y = area.top + FOREST_STEP * (index + 0.5)
         stroke, name = f"var(--{colour(sides.index(str(row['of'])))})", f"{row['measure']}, {row['of']}"
         fill = stroke if row.get("p_adjusted", 1.0) < SIGNIFICANT else "var(--card)"
-        told = f"{name}: {row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+        tooltip = f"{name}: {row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
         parts += [
             label(name, area.left - 8, y + 4, "name", "end"),
             path("line", f"M{x(row['low'])} {y}H{x(row['high'])}", style=f"stroke:{stroke}"),
             element(
-                "circle", tooltip_of(told), cx=x(row["value"]), cy=y, r=4,
+                "circle", tooltip_of(tooltip), cx=x(row["value"]), cy=y, r=4,
                 style=f"fill:{fill};stroke:{stroke};stroke-width:1.6",
             ),
             label(f"{round(row['value'], 2) + 0.0:.2f}", area.width - 4, y + 4, "value", "end"),
@@ -222,8 +222,8 @@ def learning_section(points: Sequence[Row]) -> str:
                 parts.append(
                     path("line", f"M{across} {y(point['low'])}V{y(point['high'])}", style=f"{stroke};stroke-width:1")
                 )
-            told = tooltip_of(f"{show}: {point['value']:.3f}")
-            parts.append(element("circle", told, class_=colour(index), cx=across, cy=y(point["value"]), r=3.5))
+            tooltip = tooltip_of(f"{show}: {point['value']:.3f}")
+            parts.append(element("circle", tooltip, class_=colour(index), cx=across, cy=y(point["value"]), r=3.5))
     chart = picture("", LEARNING.width, LEARNING.height, *parts, summary="accuracy by share of the lessons")
     key = legend([show.replace("_", " ") for show in shows])
     return section("Learning curve", key, f'<div class="single">{chart}</div>', note=LEARNING_NOTE)

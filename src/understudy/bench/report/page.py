@@ -13,7 +13,7 @@ __all__ = [
     "DARK",
     "FONT",
     "LIGHT",
-    "PlotArea",
+    "ChartArea",
     "colour",
     "element",
     "foldable",
@@ -136,7 +136,7 @@ def picture(title: str, width: float, height: float, *parts: str, summary: str =
 
 
 @dataclass(frozen=True, slots=True)
-class PlotArea:
+class ChartArea:
     """The area of a chart within its margins. Shares of it, 0 to 1, count from its left and from its bottom."""
 
     width: float

@@ -26,7 +26,6 @@ from understudy.text import fold
 from understudy.text import sentences as sentences_of
 
 __all__ = [
-    "DEEPEST",
     "LARGEST_CARD",
     "USER",
     "Card",

@@ -91,9 +91,9 @@ def parse_profile(text: str, is_own: IsOwn, is_personality: bool = False) -> Car
     """
     if is_personality and _is_adjectives(text.strip(), is_own):
         return CardProfile((Trait("character", (text.strip(),)),), "", "")
-    traits, rest = _calls(text)
-    listed, rest = _bracketed(rest, is_own)
-    prose, talk = _without_talk(rest)
+    traits, remainder = _calls(text)
+    listed, remainder = _bracketed(remainder, is_own)
+    prose, talk = _without_talk(remainder)
     by_line, prose = _key_lines(prose)
     traits = [replace(trait, who="") if is_own(trait.who) else trait for trait in (*traits, *listed, *by_line)]
     return CardProfile(tuple(traits), prose, talk)
@@ -112,7 +112,7 @@ def _is_adjectives(text: str, is_own: IsOwn) -> bool:
 def _calls(text: str) -> tuple[list[Trait], str]:
     """`Key("value" + "value")`, wherever it stands."""
     traits: list[Trait] = []
-    kept: list[str] = []
+    pieces: list[str] = []
     who, position = "", 0
     for opening, closing in _pairs(text, "(", ")"):
         values = _quoted(text[opening + 1 : closing])
@@ -121,13 +121,13 @@ def _calls(text: str) -> tuple[list[Trait], str]:
         is_apart = text[opening - 1 : opening].isspace()  # 'She called out ("Mira!")' is prose
         if not values or not key or (is_apart and fold(key) not in ATTRIBUTES.keys() | NAMES):
             continue
-        kept.append(text[position:key_start])
+        pieces.append(text[position:key_start])
         position = closing + 1
         if fold(key) in NAMES:
             who = values[0]
         else:
             traits += _trait(key, values, who)
-    return traits, "".join((*kept, text[position:]))
+    return traits, "".join((*pieces, text[position:]))
 
 
 def _pairs(text: str, opening: str, closing: str) -> list[tuple[int, int]]:
@@ -168,15 +168,15 @@ def _quoted(inner: str) -> list[str] | None:
 def _bracketed(text: str, is_own: IsOwn) -> tuple[list[Trait], str]:
     """Lists of keys and values in square brackets; brackets that hold something else stay."""
     traits: list[Trait] = []
-    kept: list[str] = []
+    pieces: list[str] = []
     position = 0
     for opening, closing in _pairs(text, "[", "]"):
         listed = _plist(text[opening + 1 : closing], is_own)
         if listed is not None:
-            kept.append(text[position:opening])
+            pieces.append(text[position:opening])
             position = closing + 1
             traits += listed
-    return traits, "".join((*kept, text[position:]))
+    return traits, "".join((*pieces, text[position:]))
 
 
 def _plist(inner: str, is_own: IsOwn) -> list[Trait] | None:

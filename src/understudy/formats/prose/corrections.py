@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -41,7 +41,7 @@ from understudy.errors import InputError
 from understudy.novels.prose import Attribution, Prose, Quotation, Span
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import DOUBTFUL, Story, is_story_file
-from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quoted
+from understudy.story.storyfile.toml_tables import DecisionFile, DecisionFileParser, TomlTable, quoted
 from understudy.story.types import Character
 from understudy.text import one_line
 
@@ -59,6 +59,11 @@ __all__ = [
 ]
 
 QUOTATIONS = "quotations.toml"
+HEADER = """\
+# Quotations whose speaker is doubtful. Decide with `understudy quotations`, or here:
+# speaker = "Name" of somebody in the story or somebody new, or not_speech = true.
+# What is decided is applied whenever the source is read; nothing here is overwritten.
+"""
 REPAIR = "mend the line; a copy of the file keeps your decisions safe"
 ENTRY_KEYS = {
     "id", "file", "chapter", "span", "quote", "passage", "before", "after", "guess", "confidence", "candidates",
@@ -112,17 +117,42 @@ class QuotationEntry:
     def quote(self) -> str:
         return self.context.quote
 
+    def values(self) -> Mapping[str, object]:
+        """The entry's table as it is written."""
+        context, proposal = self.context, self.proposal
+        proposed = (
+            {}
+            if proposal is None
+            else {
+                "proposed": proposal.speaker,
+                "proposed_confidence": proposal.confidence,
+                "by": proposal.by,
+            }
+        )
+        return {
+            "id": self.id, "file": self.file or None, "chapter": self.chapter or None, "span": context.span,
+            "quote": context.quote, "passage": self.passage or None, "before": context.before, "after": context.after,
+            "guess": self.guess, "confidence": self.confidence, "candidates": self.candidates,
+            **_decision_values(self.decision), **proposed,
+        }  # fmt: skip
+
+
+def _decision_values(decision: SpeakerDecision) -> Mapping[str, object]:
+    return {"speaker": decision.speaker, "not_speech": decision.not_speech or None}
+
 
 @dataclass(frozen=True, slots=True)
-class Corrections:
-    """What a quotations.toml holds. `undo` are the decisions before each step, the latest last."""
+class Corrections(DecisionFile[QuotationEntry, SpeakerDecision]):
+    """What a quotations.toml holds."""
 
-    path: Path
     bound: float = DOUBTFUL
-    entries: tuple[QuotationEntry, ...] = ()
-    undo: tuple[tuple[tuple[str, SpeakerDecision], ...], ...] = ()
     people: tuple[Character, ...] = ()
     """Who is one person, and who is not, as the author says: declared as those of a cast.toml are."""
+
+    def render(self) -> str:
+        people = (("person", {"name": person.name, "aliases": person.aliases}) for person in self.people)
+        quotations = (("quotation", entry.values()) for entry in self.entries)
+        return self.rendered(HEADER, people, quotations, _decision_values)
 
     def undecided(self, bound: float | None = None) -> tuple[QuotationEntry, ...]:
         """What is to be decided: the entries that are less sure than a bound, by default that of the file."""
@@ -210,7 +240,7 @@ def parse_corrections(text: str, path: Path) -> Corrections:
     return _CorrectionsParser(path, text).read()
 
 
-class _CorrectionsParser(TableParser):
+class _CorrectionsParser(DecisionFileParser):
     KEYS = KEYS
     REPAIR = REPAIR
 
@@ -220,7 +250,8 @@ class _CorrectionsParser(TableParser):
         self.unique(entry.id for entry in entries)
         bound = self.share(self.document, "bound", 1, DOUBTFUL)
         people = tuple(self._person(table, line) for line, table in self.tables("person"))
-        return Corrections(self.path, bound, entries, tuple(self._undo()), people)
+        undo = tuple(self.undo_steps("{ id, speaker, not_speech }", self._decision))
+        return Corrections(self.path, bound, entries, undo, people)
 
     def _person(self, table: TomlTable, line: int) -> Character:
         name = self.optional_text(table, "name", line)
@@ -256,10 +287,6 @@ class _CorrectionsParser(TableParser):
         if speaker and not_speech:
             raise self.error("has a speaker and is no speech: keep one of the two", line)
         return SpeakerDecision(speaker, not_speech)
-
-    def _undo(self) -> Iterator[tuple[tuple[str, SpeakerDecision], ...]]:
-        for line, steps in self.steps("{ id, speaker, not_speech }"):
-            yield tuple((self.optional_text(step, "id", line), self._decision(step, line)) for step in steps)
 
     def _span(self, table: TomlTable, line: int) -> Span:
         value = table.get("span", [0, 0])

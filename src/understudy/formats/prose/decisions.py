@@ -1,4 +1,4 @@
-"""Decisions about listed quotations (`corrections`): listing what is doubtful, deciding, taking back, writing.
+"""Decisions about listed quotations (`corrections`): listing what is doubtful, and deciding.
 
 quotations.toml is written whole or not at all. What an author decided stays, whatever is listed anew, and so does what
 a language model proposed.
@@ -27,7 +27,6 @@ from understudy.formats.prose.corrections import (
 from understudy.novels.prose import Attribution, Prose
 from understudy.sources.source import Attributed, SourceFile
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
-from understudy.story.storyfile.toml_tables import replace_text, toml_value
 from understudy.story.types import Character
 from understudy.text import did_you_mean, fold
 
@@ -37,23 +36,14 @@ if TYPE_CHECKING:
 __all__ = [
     "DoubtfulQuotations",
     "SpeakerAsker",
-    "doubtful_quotations",
     "merge_people",
     "quotations_document",
-    "render_corrections",
     "set_not_speech",
     "set_speaker",
     "split_people",
-    "undo",
-    "write_corrections",
     "write_doubtful",
 ]
 
-HEADER = """\
-# Quotations whose speaker is doubtful. Decide with `understudy quotations`, or here:
-# speaker = "Name" of somebody in the story or somebody new, or not_speech = true.
-# What is decided is applied whenever the source is read; nothing here is overwritten.
-"""
 ID_LENGTH = 8
 LONGEST_PASSAGE = 400
 MOST_CANDIDATES = 6
@@ -90,7 +80,7 @@ def write_doubtful(
     old = read_corrections(path)
     corrections = doubtful_quotations(old, prose, attributions, bound, file)
     if corrections != old:
-        write_corrections(corrections)
+        corrections.write()
     return corrections
 
 
@@ -112,9 +102,7 @@ def doubtful_quotations(
     others = [entry for entry in old.entries if file and entry.file not in ("", file)]
     gone = [entry for entry in old.of_file(file) if entry.decision.is_made and entry.id not in matched]
     entries = sorted((*listed, *others, *gone), key=lambda entry: (entry.file, entry.context.span))
-    kept = {entry.id for entry in entries}
-    undo = (tuple(item for item in step if item[0] in kept) for step in old.undo)
-    return replace(old, entries=tuple(entries), undo=tuple(step for step in undo if step))
+    return old.with_entries(entries)
 
 
 def _entry(
@@ -153,40 +141,6 @@ def _new_id(file: str, quote: str, ids: set[str]) -> str:
             ids.add(new)
             return new
         number += 1
-
-
-def write_corrections(corrections: Corrections) -> None:
-    replace_text(corrections.path, render_corrections(corrections))
-
-
-def render_corrections(corrections: Corrections) -> str:
-    lines = [HEADER, f"bound = {corrections.bound:g}"]
-    for person in corrections.people:
-        lines += ["", "[[person]]", f"name = {toml_value(person.name)}", f"aliases = {toml_value([*person.aliases])}"]
-    for step in corrections.undo:
-        lines += ["", "[[undo]]", f"entries = [{', '.join(_step(id_, decision) for id_, decision in step)}]"]
-    for entry in corrections.entries:
-        lines += ["", "[[quotation]]", *_pairs(entry)]
-    return "\n".join(lines) + "\n"
-
-
-def _step(entry_id: str, decision: SpeakerDecision) -> str:
-    not_speech = ", not_speech = true" if decision.not_speech else ""
-    return f"{{ id = {toml_value(entry_id)}, speaker = {toml_value(decision.speaker)}{not_speech} }}"
-
-
-def _pairs(entry: QuotationEntry) -> Iterator[str]:
-    context, proposal = entry.context, entry.proposal
-    pairs: dict[str, object] = {"id": entry.id, "file": entry.file or None, "chapter": entry.chapter or None}
-    pairs |= {"span": list(context.span), "quote": context.quote, "passage": entry.passage or None}
-    pairs |= {"before": context.before, "after": context.after, "guess": entry.guess, "confidence": entry.confidence}
-    pairs |= {"candidates": [list(pair) for pair in entry.candidates], "speaker": entry.decision.speaker}
-    pairs |= {"not_speech": entry.decision.not_speech or None}
-    if proposal is not None:
-        pairs |= {"proposed": proposal.speaker, "proposed_confidence": proposal.confidence, "by": proposal.by}
-    for key, value in pairs.items():
-        if value is not None:
-            yield f"{key} = {toml_value(value)}"
 
 
 def quotations_document(corrections: Corrections, bound: float | None = None) -> dict[str, Any]:
@@ -228,7 +182,6 @@ def _entry_document(number: int, entry: QuotationEntry) -> dict[str, Any]:
 
 # What an author decides: who says a quotation, that nobody does, who is one person and who are two.
 
-UNDO_STEPS = 50
 LONGEST_NAME = 100
 
 
@@ -237,20 +190,11 @@ def set_speaker(corrections: Corrections, name: str, speaker: str) -> Correction
     speaker = " ".join(speaker.split())
     if not speaker or len(speaker) > LONGEST_NAME or not speaker.isprintable():
         raise InputError(f"a speaker is a name of 1 to {LONGEST_NAME} characters")
-    return _decided(corrections, entry_named(corrections, name), SpeakerDecision(speaker))
+    return corrections.decided([entry_named(corrections, name).id], SpeakerDecision(speaker))
 
 
 def set_not_speech(corrections: Corrections, name: str) -> Corrections:
-    return _decided(corrections, entry_named(corrections, name), SpeakerDecision(not_speech=True))
-
-
-def undo(corrections: Corrections) -> Corrections:
-    """The list before the last decision."""
-    if not corrections.undo:
-        raise InputError("there is no decision to take back", corrections.path)
-    before = dict(corrections.undo[-1])
-    entries = (replace(entry, decision=before.get(entry.id, entry.decision)) for entry in corrections.entries)
-    return replace(corrections, entries=tuple(entries), undo=corrections.undo[:-1])
+    return corrections.decided([entry_named(corrections, name).id], SpeakerDecision(not_speech=True))
 
 
 def merge_people(corrections: Corrections, who: str, into: str) -> Corrections:
@@ -266,9 +210,9 @@ def merge_people(corrections: Corrections, who: str, into: str) -> Corrections:
 def split_people(corrections: Corrections, who: str, alias: str) -> Corrections:
     """A name that is not `who`'s: from the next reading on it is somebody of its own."""
     own = _person(corrections, who)
-    kept = Character(who, tuple(name for name in own.aliases if name != alias))
+    remaining = Character(who, tuple(name for name in own.aliases if name != alias))
     others = [person for person in corrections.people if person.name not in (who, alias)]
-    return replace(corrections, people=(*others, kept, _person(corrections, alias)))
+    return replace(corrections, people=(*others, remaining, _person(corrections, alias)))
 
 
 def _person(corrections: Corrections, name: str) -> Character:
@@ -278,19 +222,12 @@ def _person(corrections: Corrections, name: str) -> Character:
 def entry_named(corrections: Corrections, name: str) -> QuotationEntry:
     """The entry of an id, or of its number in the list, counted from 1."""
     entries: Sequence[QuotationEntry] = corrections.entries
-    by_id = next((entry for entry in entries if entry.id == name), None)
-    if by_id is not None:
+    if (by_id := corrections.entry(name)) is not None:
         return by_id
     if name.isascii() and name.isdigit() and len(name) < 9 and 1 <= int(name) <= len(entries):
         return entries[int(name) - 1]
     meant = did_you_mean(name, (entry.id for entry in entries))
     raise InputError(f"lists no quotation '{name}'{meant}: give a number from 1 to {len(entries)}", corrections.path)
-
-
-def _decided(corrections: Corrections, entry: QuotationEntry, decision: SpeakerDecision) -> Corrections:
-    entries = (replace(item, decision=decision) if item is entry else item for item in corrections.entries)
-    step = ((entry.id, entry.decision),)
-    return replace(corrections, entries=tuple(entries), undo=(*corrections.undo, step)[-UNDO_STEPS:])
 
 
 # A language model is asked who says the quotations that nobody has decided about.
@@ -340,8 +277,8 @@ class SpeakerAsker:
     def _proposals(
         self, answer: str, names: Mapping[str, str], batch: Sequence[QuotationEntry]
     ) -> Iterator[tuple[int, SpeakerProposal]]:
-        answers = _answers(answer)
-        if answers is None:
+        answers = (answer_document(answer) or {}).get("answers")
+        if not isinstance(answers, list):
             self.dropped["the answer is not JSON"] += 1
             return
         for item in answers[: 2 * len(batch)]:
@@ -351,7 +288,7 @@ class SpeakerAsker:
             elif not isinstance(speaker, str) or fold(speaker) not in names:
                 self.dropped["it names somebody who is not of the cast"] += 1
             else:
-                yield number - 1, SpeakerProposal(names[fold(speaker)], _confidence(item), BY)
+                yield number - 1, SpeakerProposal(names[fold(speaker)], claimed_confidence(item), BY)
 
 
 def speaker_prompt(entries: Sequence[QuotationEntry], names: Sequence[str]) -> tuple[ChatMessage, ChatMessage]:
@@ -364,18 +301,18 @@ def speaker_prompt(entries: Sequence[QuotationEntry], names: Sequence[str]) -> t
     return ChatMessage("system", task), ChatMessage("user", "\n\n".join(passages))
 
 
-def _answers(answer: str) -> list[Any] | None:
-    """The list in the first JSON object of an answer, whatever stands around it."""
+def answer_document(answer: str) -> dict[str, Any] | None:
+    """The first JSON object in a language model's answer, whatever stands around it."""
     start = answer.find("{")
     try:
         document, _ = json.JSONDecoder().raw_decode(answer[start:]) if start >= 0 else (None, 0)
     except (ValueError, RecursionError):
         return None
-    answers = document.get("answers") if isinstance(document, dict) else None
-    return answers if isinstance(answers, list) else None
+    return document if isinstance(document, dict) else None
 
 
-def _confidence(item: Mapping[str, Any]) -> float:
+def claimed_confidence(item: Mapping[str, Any]) -> float:
+    """How sure a language model says it is, as far as that is believed."""
     value = item.get("confidence", DEFAULT_CONFIDENCE)
     is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     return min(float(value), MAX_CONFIDENCE) if is_share else DEFAULT_CONFIDENCE

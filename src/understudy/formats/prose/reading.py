@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from understudy.formats.prose.corrections import (
     QUOTATIONS,
@@ -45,11 +46,6 @@ __all__ = [
 ]
 
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
-
-
-def events(source: SourceFile) -> Iterator[Event]:
-    """The stream of events of one file of plain text."""
-    yield from prose_events(source, _parsed)
 
 
 def prose_events(source: SourceFile, prose_of: Callable[[SourceFile], Prose]) -> Iterator[Event]:
@@ -160,9 +156,7 @@ def _cast_entries(source: SourceFile, present: Sequence[NovelCharacter]) -> Iter
 
 PARSED, CAST_FOUND, ATTRIBUTED = 0.06, 0.3, 0.83
 """How much of the work on a novel is done when its chapters are known, its people, and who says what (as measured)."""
-LARGEST_TOGETHER = (
-    4 * 1024 * 1024
-)  # bytes of files that are worked on together, in some 700 MB; a long novel has 2 or 3
+LARGEST_TOGETHER = 4 * 1024 * 1024  # bytes of files worked on together, in some 700 MB; a long novel has 2 or 3
 BETWEEN = "\n\n"
 
 NovelSpeakers = tuple[Sequence[NovelCharacter], Sequence[Attribution]]
@@ -369,13 +363,7 @@ class TextSource(SourceFile):
         content = self.text.encode()
         yield from (content[start : start + size] for start in range(0, len(content), size))
 
-    def lines(
-        self,
-        longest: int = 0,  # noqa: ARG002
-        lost: str | None = None,  # noqa: ARG002
-        *,
-        is_work: bool = True,  # noqa: ARG002
-    ) -> Iterator[tuple[int, str]]:
+    def lines(self, *_: Any, **_options: Any) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(self.text.split("\n"), 1):
             self.units += bool(line and not line.isspace())
             yield number, line
@@ -425,4 +413,4 @@ def _counted(source: SourceFile, events: Sequence[Unread]) -> Iterator[Event]:
         yield event
 
 
-READER = Reader("prose", events, together=partial(read_together, prose_of=_parsed))
+READER = Reader("prose", partial(prose_events, prose_of=_parsed), together=partial(read_together, prose_of=_parsed))

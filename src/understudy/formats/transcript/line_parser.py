@@ -37,7 +37,7 @@ from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_g
 from understudy.sources.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
-__all__ = ["parse_lines", "segments"]
+__all__ = ["parse_lines"]
 
 HEADER_LINES = 60
 LONGEST_HEADER = 220
@@ -119,8 +119,7 @@ class _LineParser:
             for segment in segments(text, self.stats)
         ]
         if not line_segments:
-            self.close_event()
-            self.completed.append(Unread(self.source.at(line.number), line.text, "nothing but formatting marks", 1))
+            self._complete(Unread(self.source.at(line.number), line.text, "nothing but formatting marks", 1))
         for text in line_segments:
             self._parse_segment(TextLine(line.number, text, line.gap and units == 1), units)
             units = 0
@@ -142,8 +141,7 @@ class _LineParser:
         return True
 
     def _parse_segment(self, line: TextLine, units: int) -> None:
-        text = line.text
-        current = self.open_event
+        text, at, current = line.text, self.source.at(line.number), self.open_event
         wrapped = current is not None and not line.gap and self._is_full(current.last)
         broken = wrapped and current is not None and not ENDS.search(current.last)
         if current is not None and current.length > LONGEST_SPEECH:
@@ -153,58 +151,46 @@ class _LineParser:
             if current is not None and not line.gap and len(text) < 8 and current.kind == "speech":
                 current.add(text, units)
             else:
-                self.close_event()
-                self.completed.append(Unread(self.source.at(line.number), text, "no words in it", units))
-            return
-        if is_page_text(text):  # stands in the middle of what is said, and does not end it
-            self.completed.append(Heading(self.source.at(line.number), text, units=units))
-            return
-        if is_boilerplate(text) and not broken:
-            self.close_event()
+                self._complete(Unread(at, text, "no words in it", units))
+        elif is_page_text(text):  # stands in the middle of what is said, and does not end it
+            self.completed.append(Heading(at, text, units=units))
+        elif is_boilerplate(text) and not broken:
+            self._complete(Heading(at, text, units=units))
             self.after_credit = not self.has_begun and is_credit(text)
-            self.completed.append(Heading(self.source.at(line.number), text, units=units))
-            return
-        if is_scene_mark(text) or self._is_cut(text):
-            self._begin(_OpenEvent("scene", line.number, units, [text]))
-            return
-        label = self._label(text, current, wrapped, broken)
-        if label is not None and self.after_credit and self.stats.count(label.name) < KNOWN:
-            # one more credit, of a kind not seen before
-            self.completed.append(Heading(self.source.at(line.number), text, units=units))
-            return
-        if label is not None:
-            self._begin_speech(label, line.number, units)
-            return
-        if text.isupper() and not wrapped and text[-1] not in ".!?" and self.stats.count(text) >= KNOWN:
+        elif is_scene_mark(text) or self._is_cut(text):
+            self._begin("scene", line, units)
+        elif (label := self._label(text, current, wrapped, broken)) is not None:
+            if self.after_credit and self.stats.count(label.name) < KNOWN:  # one more credit, of a kind not seen before
+                self.completed.append(Heading(at, text, units=units))
+            else:
+                self._begin_speech(label, line.number, units)
+        elif text.isupper() and not wrapped and text[-1] not in ".!?" and self.stats.count(text) >= KNOWN:
             # a name on a line of its own: what it says follows
             self._begin_speech(Label(text, text, ""), line.number, units)
-            return
-        if self._is_location(text, current, broken):
-            self._begin(_OpenEvent("scene", line.number, units, [text]))
+        elif self._is_location(text, current, broken):
+            self._begin("scene", line, units)
         elif BETWEEN.match(text) and not broken and not (current is not None and current.unclosed):
-            self._begin(_OpenEvent("description", line.number, units, [text]))
+            self._begin("description", line, units)
         elif current is not None and self._continues(current, line, wrapped, broken):
             current.add(text, units)
         elif DIRECTION.match(text):
-            self._begin(_OpenEvent("description", line.number, units, [text]))
-        elif (
-            not self.has_begun
-            and self.stats.labelled
-            and self.lines_read <= HEADER_LINES
-            and len(text) <= LONGEST_HEADER
-        ):
-            self.close_event()
-            self.completed.append(Heading(self.source.at(line.number), text, units=units))
+            self._begin("description", line, units)
+        elif self._is_header(text):
+            self._complete(Heading(at, text, units=units))
         elif self._is_narration(text):
-            self._begin(_OpenEvent("description", line.number, units, [text]))
+            self._begin("description", line, units)
         elif current is not None and current.kind == "speech" and not line.gap:
             current.add(text, units)
         elif not self.stats.labelled:
-            self._begin(_OpenEvent("description", line.number, units, [text]))
+            self._begin("description", line, units)
         else:
-            self.close_event()
             reason = "names no speaker, and is neither a direction nor the rest of a speech"
-            self.completed.append(Unread(self.source.at(line.number), text, reason, units))
+            self._complete(Unread(at, text, reason, units))
+
+    def _is_header(self, text: str) -> bool:
+        """What stands above the first scene or speech of a labelled file."""
+        is_above = not self.has_begun and self.stats.labelled
+        return is_above and self.lines_read <= HEADER_LINES and len(text) <= LONGEST_HEADER
 
     def _label(self, text: str, current: _OpenEvent | None, wrapped: bool, broken: bool) -> Label | None:
         if text[0] in OPENERS:
@@ -268,14 +254,22 @@ class _LineParser:
             # what the label says besides the names is a direction of its own, before the words are spoken
             cues = comings_and_goings(label.head)
             self.completed.append(Description(self.source.at(number), label.head, cues, units=0))
-        self._begin(_OpenEvent("speech", number, units, [label.text] if label.text else [], speakers))
+        self._open(_OpenEvent("speech", number, units, [label.text] if label.text else [], speakers))
 
-    def _begin(self, event: _OpenEvent) -> None:
+    def _begin(self, kind: Literal["description", "scene"], line: TextLine, units: int) -> None:
+        self._open(_OpenEvent(kind, line.number, units, [line.text]))
+
+    def _open(self, event: _OpenEvent) -> None:
         self.close_event()
         self.has_begun = self.has_begun or event.kind != "description"
         self.after_credit = False
         event.length = len(event.last)
         self.open_event = event
+
+    def _complete(self, event: Event) -> None:
+        """An event of one line, which ends the open one."""
+        self.close_event()
+        self.completed.append(event)
 
     def close_event(self) -> None:
         """Complete the open event."""

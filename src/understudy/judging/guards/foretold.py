@@ -126,7 +126,7 @@ def chance_of_foretelling(features: ForetellingFeatures) -> float:
 def features_of(
     view: StoryView, situation: Situation, history: Sequence[Turn], text: str
 ) -> ForetellingFeatures | None:
-    """None where nothing can be foretold: all is heard, it states nothing, or it is not English."""
+    """None where nothing can be foretold: all is heard or describes who speaks, nothing is stated, or not English."""
     knowledge = view.knowledge
     stated = [part for part in sentences(text) if not asks(part)]
     bag = words(text)
@@ -138,6 +138,9 @@ def features_of(
     message = last_heard(situation.persona, history)
     index = RootIndex.of(view.chronology)
     said = index.terms_of(text)
+    own = {key for root in knowledge.own for key in _keys_of(root)}
+    if said and said.keys() <= own:
+        return None  # it says who it is: every term stands in its own description
     asked = [term for term in index.terms_of(message) if term not in said]
     meeting = Meeting(index, said, asked, heard)
     names = [term for term, is_name in said.items() if is_name]

@@ -168,8 +168,9 @@ def _tokenizer() -> Callable[[Sequence[str]], list[list[int]]]:
 # a secret towards the one faced, or no longer true. And whoever says a line that is yet to be said knows the future, in
 # whatever ordinary words the line is, unless it is one that anybody might hit upon:
 #
-#     s is quoted   iff   half of the words of s stand in runs that only unheard lines have, and
-#                         -ln p(r) >= ln N + 8        for a stretch r of such runs, in a story of N words
+#     s is quoted   iff   -ln p(r) >= ln N + 8        for a stretch r of such runs in a story of N words, where half of
+#                         the words of s stand in runs that only unheard lines have, and
+#                         -ln p(r) >= ln N + 11       where fewer do: a phrase of the story, in a sentence of one's own
 #
 # where p(r) is the product of the probabilities of each word after the one before it, as the story has them (the
 # bigram's count less 0.75, and 0.75 of the word's own). The longer a story, the more of what is ordinary stands
@@ -179,6 +180,7 @@ def _tokenizer() -> Callable[[Sequence[str]], list[list[int]]]:
 RUN = 5
 QUOTED = 0.5
 SURPRISE = 8.0  # nats: one sentence in three thousand would be the same by chance
+SURPRISE_WITHIN = 11.0  # nats, of a phrase within a longer sentence; of 250 good replies none has over 9.3
 DISCOUNT = 0.75
 OWN_LINES = 5_000  # the latest
 FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of the hash of a run: odd, so that no word of it is lost
@@ -250,7 +252,8 @@ class StoryRuns:
             before = lines[lines < knowledge.bound]
             if own[index] and not knowledge.witnessed[before].any() and own[index] not in known:
                 is_repeated[index : index + RUN] = True
-        return bool(is_repeated.mean() >= QUOTED) and self._is_surprising(text, is_repeated)
+        nats = SURPRISE if is_repeated.mean() >= QUOTED else SURPRISE_WITHIN
+        return bool(is_repeated.any()) and self._is_surprising(text, is_repeated, nats)
 
     def _count_words(self, tokens: NDArray[np.int64], lines: NDArray[np.int64]) -> None:
         """How often each word stands in the story, and each pair of words side by side in a line."""
@@ -258,10 +261,10 @@ class StoryRuns:
         pairs = tokens[:-1] * len(self._counts) + tokens[1:]
         self._pairs, self._pair_counts = np.unique(pairs[lines[:-1] == lines[1:]], return_counts=True)
 
-    def _is_surprising(self, text: str, is_repeated: NDArray[np.bool_]) -> bool:
+    def _is_surprising(self, text: str, is_repeated: NDArray[np.bool_], nats: float) -> bool:
         """Is a stretch of the text so improbable in this story that nobody would hit upon it?"""
         tokens = np.array([self._words.get(word, 0) for word in self._chronology.words(text)], np.int64)
-        total, needed = int(self._counts.sum()), math.log(max(int(self._counts.sum()), 1)) + SURPRISE
+        total, needed = int(self._counts.sum()), math.log(max(int(self._counts.sum()), 1)) + nats
         surprise = 0.0
         for index in np.flatnonzero(is_repeated):
             share = self._counts[tokens[index]] / total

@@ -98,15 +98,8 @@ class ScriptedBackend:
         """`error` is raised after the first piece of a stream, and instead of a completion."""
         self.texts = tuple(texts) or ("",)
         self.requests: list[tuple[tuple[ChatMessage, ...], Sampling]] = []
-        self._finish_reason, self._context_tokens, self._error, self._name = finish_reason, context_tokens, error, name
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def context_tokens(self) -> int:
-        return self._context_tokens
+        self.name, self.context_tokens = name, context_tokens
+        self._finish_reason, self._error = finish_reason, error
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -158,15 +151,12 @@ class LoggedBackend:
     """A back end whose prompts and replies are appended to a file."""
 
     def __init__(self, backend: Backend, path: Path) -> None:
+        self.name = backend.name
         self._backend, self._path = backend, path
         try:
             self._append("")
         except OSError as error:
             raise InputError(f"{VARIABLE} names a file that cannot be written to: {error.strerror}", path) from error
-
-    @property
-    def name(self) -> str:
-        return self._backend.name
 
     @property
     def context_tokens(self) -> int:

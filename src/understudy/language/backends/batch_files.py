@@ -46,14 +46,7 @@ class BatchBackend:
     def __init__(self, folder: Path, settings: LLMSettings) -> None:
         self._folder, self._settings = folder, settings
         self._files = _BatchFiles(folder, settings)
-
-    @property
-    def name(self) -> str:
-        return f"batch:{self._folder}"
-
-    @property
-    def context_tokens(self) -> int:
-        return self._settings.context_tokens
+        self.name, self.context_tokens = f"batch:{folder}", settings.context_tokens
 
     def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)

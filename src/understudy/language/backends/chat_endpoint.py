@@ -187,14 +187,7 @@ class ChatEndpoint:
 
     def _status_failure(self, exchange: HttpExchange, response: HTTPResponse) -> Failure:
         exchange.deadline = min(exchange.deadline, monotonic() + ERROR_TIMEOUT_S)
-        body = b""
-        try:
-            for piece in exchange.pieces():
-                body += piece
-                if len(body) > LARGEST_ERROR:
-                    break
-        except (OSError, HTTPException):
-            pass  # the status is what counts
+        body = exchange.body(LARGEST_ERROR)  # or some of it: the status is what counts
         return self._failures.status(response.status, response.headers, body.decode("utf-8", "replace"))
 
 

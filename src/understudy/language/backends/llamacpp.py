@@ -60,7 +60,7 @@ class LlamaCppBackend:
         self._gguf = GGUFModel(model)
         self._adapter = adapter
         self._context_tokens, self._threads, self._parallel = context_tokens, threads, parallel
-        self._name = model.stem if name in ("", str(model)) else name
+        self.name = f"local:{model.stem if name in ('', str(model)) else name}"
         self._lock = Lock()
         self._server: Any = None
         self._budget: TokenBudget | None = None
@@ -68,10 +68,6 @@ class LlamaCppBackend:
         self.prompt_tokens_evaluated = 0
         """Of all requests together; what was cached is not counted."""
         _open.add(self)
-
-    @property
-    def name(self) -> str:
-        return f"local:{self._name}"
 
     @property
     def context_tokens(self) -> int:

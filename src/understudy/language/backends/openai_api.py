@@ -37,14 +37,7 @@ class OpenAIBackend:
         self._settings = settings
         self._endpoint = ChatEndpoint(settings)
         self._ignores_n = False
-
-    @property
-    def name(self) -> str:
-        return f"llm:{self._settings.name}"
-
-    @property
-    def context_tokens(self) -> int:
-        return self._settings.context_tokens
+        self.name, self.context_tokens = f"llm:{settings.name}", settings.context_tokens
 
     def __repr__(self) -> str:
         return f"OpenAIBackend({self.name!r}, {self._endpoint.url!r})"

@@ -174,12 +174,8 @@ def _listed_models(url: str, timeout_s: float) -> list[str] | None:
             response = exchange.request("GET", "/models", None, {"Accept": "application/json", "Connection": "close"})
             if response.status != HTTPStatus.OK:
                 return None
-            body = b""
-            for piece in exchange.pieces():
-                body += piece
-                if len(body) > MAX_LIST_BYTES:
-                    return None
-        document: Any = json.loads(body)
+            body = exchange.body(MAX_LIST_BYTES)
+        document: Any = json.loads(body)  # not JSON where it was cut off
     except (OSError, HTTPException, ValueError, RecursionError):
         return None
     models = document.get("data") if isinstance(document, dict) else None

@@ -272,7 +272,8 @@ class TextVectors:
         if _at_once or np.count_nonzero(~self._present) <= AT_ONCE:
             self._encode(np.flatnonzero(~self._present))
         else:
-            BACKGROUND.submit(_step_of(self))
+            step = weakref.WeakMethod(self.step)  # the job ends early once the vectors are garbage-collected
+            BACKGROUND.submit(lambda: (own := step()) is not None and own())
 
     @property
     def is_complete(self) -> bool:
@@ -301,14 +302,3 @@ class TextVectors:
         if len(rows):
             self._vectors[rows] = self._encoder.encode([self._texts[row] for row in rows.tolist()])
             self._present[rows] = True
-
-
-def _step_of(vectors: TextVectors) -> Step:
-    """The job of encoding them, which ends early once they are garbage-collected."""
-    reference = weakref.ref(vectors)
-
-    def step() -> bool:
-        waiting = reference()
-        return waiting is not None and waiting.step()
-
-    return step

@@ -44,9 +44,6 @@ def is_mark(sign: str) -> bool:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    if sum(map(len, texts)) <= CHUNK:
-        yield texts
-        return
     first = size = 0
     for index, text in enumerate(texts):
         if size and size + len(text) > CHUNK:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from understudy.database import Migration, check_location, is_postgres, is_text, migrate
 from understudy.errors import InputError
+from understudy.metrics.statistics import cohens_kappa
 from understudy.metrics.utterances.databases import PURPOSE, UtteranceDatabase, UtterancePostgres, UtteranceSqlite
 from understudy.metrics.utterances.record import (
     APPROVED,
@@ -217,10 +219,12 @@ class UtteranceStore:
         pairs = [(last[first], last[second]) for last in histories if first in last and second in last]
         if not pairs:
             return 0, None, None
-        same = sum(a == b for a, b in pairs) / len(pairs)
-        ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-        chance = sum(ours[decision] * theirs[decision] for decision in DECISIONS) / len(pairs) ** 2
-        return len(pairs), same, None if chance == 1 else (same - chance) / (1 - chance)
+        used = {decision: number for number, decision in enumerate(sorted({*chain(*pairs)}))}
+        counts = np.zeros((len(used), len(used)))
+        for ours, theirs in pairs:
+            counts[used[ours], used[theirs]] += 1
+        kappa = float(cohens_kappa(counts))
+        return len(pairs), float(np.trace(counts)) / len(pairs), None if math.isnan(kappa) else kappa
 
     def close(self) -> None:
         self._db.close()

@@ -24,8 +24,7 @@ from typing import Any
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME as RERANKER
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, scores_of
-from understudy.bench.items import Items
-from understudy.bench.run import Row, document_of, manifest_of
+from understudy.bench.run import Items, Row, document_of, manifest_of
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics.statistics import RESAMPLES, SWAPS
 from understudy.papers.hpd.choice_model import (

@@ -29,8 +29,7 @@ import numpy as np
 
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies, wrong_replies
 from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of
-from understudy.bench.items import Items
-from understudy.bench.run import Figure, Row, figure_row
+from understudy.bench.run import Figure, Items, Row, figure_row
 from understudy.language.encoding import shared_encoder
 from understudy.metrics.generation import SetLikelihood, delta_p_by_item
 from understudy.metrics.mauve import Encode, delta_m
@@ -73,7 +72,7 @@ def judge_generation(
     `replies` says how many sessions an agent answers in its own words: by default all, but none of an agent that only
     ranks. `encode` is the encoder of MAUVE, by default the shipped one.
     """
-    features = _Remembered(encode or shared_encoder().encode)
+    features = _VectorsByText(encode or shared_encoder().encode)
     result, missing = HpdGeneration(), MissingAnswers()
     for agent in judged:
         for given, examples in questions.items():
@@ -141,7 +140,7 @@ def _delta_m(answers: Answers, reason: str, seed: int, encode: Encode) -> Figure
     return Interval(mean, smallest, largest), len(answered)
 
 
-class _Remembered:
+class _VectorsByText:
     """Encodes a text once: the same replies stand in many comparisons."""
 
     def __init__(self, encode: Encode) -> None:

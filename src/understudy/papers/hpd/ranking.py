@@ -19,8 +19,7 @@ import numpy as np
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME, Reranker
 from understudy.bench.answers import JudgedAgent, scores_of
-from understudy.bench.items import Items, groups_of
-from understudy.bench.run import Row, figure_row
+from understudy.bench.run import Items, Row, figure_row, groups_of
 from understudy.errors import UnderstudyError
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.ranking import Ranks, gold_ranks, per_item

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.bench.items import Items, groups_of
-from understudy.bench.run import Row, figure_row, sampled
+from understudy.bench.run import Items, Row, figure_row, groups_of, sampled
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples, examples

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,7 @@ import numpy as np
 
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, prompt_of, reply_scores, scores_of
-from understudy.bench.items import Items, compared, groups_of
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, compared, document_of, figure_row, groups_of, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.metrics.generation import reference_f1
@@ -126,8 +125,7 @@ def bench_personachat(
     files = files_of(data, split, conditions)
     training = _training_file(data)
     judged = [judged_agent(spec, training) for spec in dict.fromkeys(agents)]
-    rows, mistakes, shown, failures = list[Row](), list[Row](), list[Row](), list[Row]()
-    items: list[Items] = []
+    tables = _Tables(split, best_condition(list(files)), seed)
     by_condition: dict[str, Row] = {}
     prompts: dict[str, Row] = {}
     missing = MissingAnswers()
@@ -145,19 +143,7 @@ def bench_personachat(
             if ranked is None:
                 continue
             by_condition[condition].setdefault("seconds", {})[agent.name] = round(time.perf_counter() - begun, 2)
-            ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, ranked)]
-            judged_on = {"agent": agent.name, "condition": condition}
-            result = Items(judged_on, [example.name for example in ranked], ranks, answers.marks(ranked))
-            items.append(result)
-            rows += _rows(agent, condition, split, answers, result, seed)
-            if condition == best_condition(list(files)):
-                mistakes += worst_mistakes(judged_on, ranked, scores, ranks)
-                shown += first_replies(judged_on, answers.replied)
-            failures += [
-                {**judged_on, "item": reply.item, "reason": reply.reason}
-                for reply in answers.replies or ()
-                if reply.text is None
-            ]
+            tables.add(agent, condition, answers, ranked, scores)
             if agent.name not in prompts and (prompt := prompt_of(agent.agent, questions.examples[0])) is not None:
                 prompts[agent.name] = {"prompt": prompt}
     missing.check()
@@ -168,9 +154,44 @@ def bench_personachat(
     manifest = manifest_of("personachat", used, seed, limit, settings)
     cards = {agent.name: getattr(agent.agent, "card", None) for agent in judged}
     manifest["agents"] = {name: {**(card or {}), **prompts.get(name, {})} or None for name, card in cards.items()}
-    comparisons = compared(items, COMPARED, "condition", seed)
-    parts = {"comparisons": comparisons, "mistakes": mistakes, "reply_samples": shown, "failures": failures}
-    return document_of(rows, items, manifest, save_items, **parts)
+    comparisons = compared(tables.items, COMPARED, "condition", seed)
+    parts = {"comparisons": comparisons, "mistakes": tables.mistakes, "reply_samples": tables.samples}
+    return document_of(tables.rows, tables.items, manifest, save_items, **parts, failures=tables.failures)
+
+
+@dataclass(slots=True)
+class _Tables:
+    """What is told of the agents, condition by condition; single questions on the `telling` condition alone."""
+
+    split: str
+    telling: str
+    seed: int
+    rows: list[Row] = field(default_factory=list)
+    mistakes: list[Row] = field(default_factory=list)
+    samples: list[Row] = field(default_factory=list)
+    failures: list[Row] = field(default_factory=list)
+    items: list[Items] = field(default_factory=list)
+
+    def add(
+        self,
+        agent: JudgedAgent,
+        condition: str,
+        answers: Answers,
+        ranked: Sequence[Example],
+        scores: Sequence[Sequence[float]],
+    ) -> None:
+        ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, ranked)]
+        judged_on = {"agent": agent.name, "condition": condition}
+        self.items.append(Items(judged_on, [example.name for example in ranked], ranks, answers.marks(ranked)))
+        self.rows += _rows(agent, condition, self.split, answers, self.items[-1], self.seed)
+        if condition == self.telling:
+            self.mistakes += worst_mistakes(judged_on, ranked, scores, ranks)
+            self.samples += first_replies(judged_on, answers.replied)
+        self.failures += [
+            {**judged_on, "item": reply.item, "reason": reply.reason}
+            for reply in answers.replies or ()
+            if reply.text is None
+        ]
 
 
 def _ranked(

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.answers import judged_agent, scores_of
-from understudy.bench.items import Items, compared
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, compared, document_of, figure_row, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import RESAMPLES, SWAPS, interval

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from understudy.agents import AGENTS, agent_named
-from understudy.bench.items import Items
-from understudy.bench.run import Row, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, document_of, figure_row, manifest_of, sampled
 from understudy.errors import AgentError, InputError
 from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.language.backends.transformer import open_transformer
@@ -31,9 +30,10 @@ from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, int
 from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
 from understudy.papers.personachat.published import personachat_rating
 from understudy.papers.personachat.scorers import Matrix, Training, scorer_named, scorers_for
-from understudy.papers.personachat.sides import linked_profiles, training_of
+from understudy.papers.personachat.sides import training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
+from understudy.training.dialogues import linked_groups
 
 __all__ = ["COMBINED", "bench_judged_chats", "match_rows", "open_language_model", "profile_wins"]
 
@@ -91,7 +91,7 @@ def profile_wins(
 def _fields(chats: Sequence[JudgedChat]) -> tuple[list[tuple[str, ...]], list[np.ndarray[Any, np.dtype[np.int64]]]]:
     """All profiles of the chats, and for each the numbers of one profile of every other persona."""
     profiles = list(dict.fromkeys(profile for chat in chats for profile in chat.record.profiles))
-    persona = linked_profiles(profiles)
+    persona = linked_groups(profiles)
     first: dict[int, int] = {}
     for number, root in enumerate(persona):
         first.setdefault(root, number)

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.bench.items import Items, write_items
-from understudy.bench.run import figure_row, manifest_of, sampled
+from understudy.bench.run import Items, figure_row, manifest_of, sampled, write_items
 from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats
 from understudy.metrics.statistics import RESAMPLES

@@ -14,24 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.bench.run import Row, figure_row
-from understudy.formats.personachat import examples
 from understudy.metrics.statistics import interval
 from understudy.papers.personachat.scorers import Training
-from understudy.sources.source import SourceFile
 from understudy.training.corpus import PAIRS, read_pairs
+from understudy.training.dialogues import last_questions, linked_groups
 
-__all__ = [
-    "ERRORS",
-    "ProfileRank",
-    "Row",
-    "Side",
-    "error_rows",
-    "fields_of",
-    "linked_profiles",
-    "rank_of",
-    "sides_of",
-    "training_of",
-]
+__all__ = ["ERRORS", "ProfileRank", "Row", "Side", "error_rows", "fields_of", "rank_of", "sides_of", "training_of"]
 
 LEAST_PROFILE = 4  # shorter ones are cut off: everybody was given four or five sentences
 
@@ -54,15 +42,15 @@ class Side:
 def sides_of(path: Path) -> list[Side]:
     """Both sides of every dialogue of a file."""
     sides: list[Side] = []
-    last = {example.name.partition(".")[0]: example for example in examples(SourceFile(path))}
-    for number, example in last.items():
+    for example in last_questions(path):
+        number = int(example.name.partition(".")[0])
         own, faced = example.situation.persona, example.situation.faced
         partner = () if faced is None else faced.profile
         partner_said = tuple(turn.text for turn in example.history if turn.speaker != own.name)
         said = tuple(turn.text for turn in example.history if turn.speaker == own.name)
         reply = example.candidates[min(example.gold)]
-        sides.append(Side(int(number), False, partner_said, partner, own.profile))
-        sides.append(Side(int(number), True, (*said, reply), own.profile, partner))
+        sides.append(Side(number, False, partner_said, partner, own.profile))
+        sides.append(Side(number, True, (*said, reply), own.profile, partner))
     return sides
 
 
@@ -92,7 +80,7 @@ def fields_of(
         if side.profile:
             profiles.setdefault(tuple(sorted(side.profile)), len(profiles))
     ordered = list(profiles)
-    persona = linked_profiles(ordered)
+    persona = linked_groups(ordered)
     own = {persona[profiles[tuple(sorted(side.profile))]] for side in judged if side.profile}
     members: dict[int, list[int]] = {}
     for number, root in enumerate(persona):
@@ -107,23 +95,6 @@ def fields_of(
         chosen = [members[root][int(rng.integers(len(members[root])))] for root in order[:size]]
         fields[profile] = np.array([number, *chosen], dtype=np.int64)
     return ordered, fields
-
-
-def linked_profiles(profiles: Sequence[Sequence[str]]) -> list[int]:
-    """For each profile the number of its group: profiles with a sentence in common are in one."""
-    parent: dict[str, str] = {}
-
-    def root(text: str) -> str:
-        while parent.setdefault(text, text) != text:
-            parent[text] = parent[parent[text]]
-            text = parent[text]
-        return text
-
-    for profile in profiles:
-        for sentence in profile[1:]:
-            parent[root(sentence)] = root(profile[0])
-    numbers: dict[str, int] = {}
-    return [numbers.setdefault(root(profile[0]), len(numbers)) for profile in profiles]
 
 
 # Where the true profile, or one of its sentences, stands among others, and the error rates that follow.

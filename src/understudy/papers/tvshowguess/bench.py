@@ -13,8 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from understudy.bench.items import Items, write_items
-from understudy.bench.run import manifest_of, sampled
+from understudy.bench.run import Items, manifest_of, sampled, write_items
 from understudy.errors import AgentError, UnknownCharacter
 from understudy.formats.annotations import (
     ShowInstance,

@@ -13,15 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from understudy.people.continuity.scenes import (
-    WORD,
-    Fault,
-    Mention,
-    Mentions,
-    StoryTerm,
-    TermFinder,
-    facts_by_person,
-)
+from understudy.people.continuity.scenes import WORD, Fault, Mention, Mentions, StoryTerm, TermFinder, facts_by_person
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation

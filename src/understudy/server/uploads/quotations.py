@@ -25,7 +25,7 @@ from understudy.formats.prose.corrections import (
     parse_corrections,
     read_corrections,
 )
-from understudy.formats.prose.decisions import render_corrections, set_not_speech, set_speaker
+from understudy.formats.prose.decisions import set_not_speech, set_speaker
 from understudy.server.uploads.fixes import QuotationFix, SetSpeaker
 from understudy.sources.names import fold
 from understudy.story.storyfile import Story
@@ -141,7 +141,7 @@ def _decided_entries(text: str) -> tuple[QuotationEntry, ...]:
 def decided_only(corrections: Corrections) -> str:
     """A quotations.toml of what is decided, "" where nothing is."""
     entries = tuple(entry for entry in corrections.entries if entry.decision.is_made)
-    return render_corrections(replace(corrections, entries=entries, undo=())) if entries else ""
+    return replace(corrections, entries=entries, undo=()).render() if entries else ""
 
 
 def decide(corrections: Corrections, fix: QuotationFix, cast: Iterable[Character]) -> tuple[str, str]:

@@ -127,10 +127,7 @@ MIGRATIONS: Sequence[Migration] = (
             "CREATE TABLE attributions (line INTEGER PRIMARY KEY REFERENCES lines, confidence REAL NOT NULL)",
         ),
     ),
-    (
-        "terms",
-        ("ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT ''",),
-    ),
+    ("terms", ("ALTER TABLE relations ADD COLUMN term TEXT NOT NULL DEFAULT ''",)),
     (
         "names",
         (

@@ -168,7 +168,7 @@ class FoundFile(DecisionFile[FoundEntry, FoundDecision]):
     def render(self) -> str:
         facts_first = sorted(self.entries, key=lambda entry: isinstance(entry.claim, Relation))
         tables = ((entry.table, entry.values()) for entry in facts_first)
-        return self.rendered(HEADER, ["pending = true"] if self.is_pending else [], tables, _decision_values)
+        return self.rendered(HEADER, (), tables, _decision_values, {"pending": self.is_pending or None})
 
 
 def found_file_of(path: Path) -> Path:

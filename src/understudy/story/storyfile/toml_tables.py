@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, cast
 
 from understudy.errors import CastError, InputError
@@ -100,14 +101,6 @@ class TableParser:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise self.error(f"'{key}' is {quoted(value)}, not a number from 0 to 1", line)
         return float(value)
-
-    def steps(self, form: str) -> Iterator[tuple[int, list[TomlTable]]]:
-        """The entries of each `[[undo]]`; `form` is what an error says of them."""
-        for line, table in self.tables("undo"):
-            entries = table.get("entries", [])
-            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise self.error(f"'entries' must be a list of {form}", line)
-            yield line, entries
 
     def error(self, message: str, line: int | None = 1) -> CastError:
         return CastError(f"{message}: {self.REPAIR}" if self.REPAIR else message, self.path, line)
@@ -258,16 +251,19 @@ class DecisionFile(Generic[EntryT, DecisionT]):
     def rendered(
         self,
         header: str,
-        top: Iterable[str],
-        tables: Iterable[tuple[str, Mapping[str, object]]],
+        first: Iterable[tuple[str, Mapping[str, object]]],
+        entries: Iterable[tuple[str, Mapping[str, object]]],
         decision_values: Callable[[DecisionT], Mapping[str, object]],
+        top: Mapping[str, object] = MappingProxyType({}),
     ) -> str:
-        """The text of a file with `header` and the lines `top` above its tables; what is None is left out."""
-        lines = [header, f"bound = {self.bound:g}", *top]
+        """The text of a file: a header, values, and tables by their kinds; what is None is left out."""
+        lines = [header, f"bound = {self.bound:g}", *toml_pairs(top)]
+        for kind, values in first:
+            lines += ["", f"[[{kind}]]", *toml_pairs(values)]
         for step in self.undo:
-            entries = (", ".join(toml_pairs({"id": id_, **decision_values(decision)})) for id_, decision in step)
-            lines += ["", "[[undo]]", f"entries = [{', '.join(f'{{ {entry} }}' for entry in entries)}]"]
-        for kind, values in tables:
+            decisions = (", ".join(toml_pairs({"id": id_, **decision_values(decision)})) for id_, decision in step)
+            lines += ["", "[[undo]]", f"entries = [{', '.join(f'{{ {decision} }}' for decision in decisions)}]"]
+        for kind, values in entries:
             lines += ["", f"[[{kind}]]", *toml_pairs(values)]
         return "\n".join(lines) + "\n"
 
@@ -285,5 +281,8 @@ class DecisionFileParser(TableParser):
         self, form: str, decision: Callable[[TomlTable, int], DecisionT]
     ) -> Iterator[tuple[tuple[str, DecisionT], ...]]:
         """The entries of each `[[undo]]`; `form` is what an error says of them."""
-        for line, entries in self.steps(form):
+        for line, table in self.tables("undo"):
+            entries = table.get("entries", [])
+            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+                raise self.error(f"'entries' must be a list of {form}", line)
             yield tuple((self.required_text(entry, "id", line), decision(entry, line)) for entry in entries)

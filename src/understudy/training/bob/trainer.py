@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +89,7 @@ class BobSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=("cross.", HEAD)
-        )
+        return Optimization.of_transformer(self, untrained_prefixes=("cross.", HEAD))
 
 
 def train(task: TrainingTask[Path, BobSettings], progress: Progress) -> ModelFolder:
@@ -108,8 +106,6 @@ def train(task: TrainingTask[Path, BobSettings], progress: Progress) -> ModelFol
         "base": {"folder": base.folder.name, "sha256": base.sha256},
         "data": split.files,
         "pairs": pairs.files,
-        "settings": asdict(settings),
-        "seed": task.seed,
     }
     run.begin(plan)
     shape = base.shape

@@ -244,7 +244,7 @@ class CausalSettings:
     def optimization(self) -> Optimization:
         """Of batches that are put together before."""
         rate = self.rate or (RATE if self.lora else RATE_OF_ALL)
-        return Optimization(self.epochs, 1, rate, (0.9, 0.98), warmup=0.05, decay=0.01, longest=1.0)
+        return Optimization(self.epochs, 1, rate, (0.9, 0.98), warmup=0.05, decay=0.01, max_grad_norm=1.0)
 
 
 # A dialogue as it is shown in one epoch: whose profiles, in which order and in which words.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,8 +78,6 @@ def train(task: Task, progress: Progress = no_progress) -> ModelFolder:
                 "held_back": len(corpus.held),
                 "sha256": corpus.sha256(),
             },
-            "settings": asdict(settings),
-            "seed": task.seed,
         }
     )
     part: TrainedPart = (

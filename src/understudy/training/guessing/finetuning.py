@@ -7,7 +7,7 @@ is asked about what comes after.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +150,6 @@ def begin(run: TrainingRun, agent: str, what: str, base: str, casts: Casts, trai
             "casts": casts.to_json(),
             "data": data_summary(training),
             "note": "Learned from scripts, and belongs to them: share it only if you may share them.",
-            "settings": asdict(run.task.settings),
-            "seed": run.task.seed,
         }
     )
 

@@ -47,15 +47,7 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "AGENT",
-    "DRAWN",
-    "NamingGuesser",
-    "NamingSettings",
-    "open_naming",
-    "score_assignments",
-    "train_naming",
-]
+__all__ = ["AGENT", "DRAWN", "NamingGuesser", "NamingSettings", "open_naming", "score_assignments", "train_naming"]
 
 AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from
@@ -85,7 +77,7 @@ class NamingSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0)
+        return Optimization.of_transformer(self)
 
 
 Task = TrainingTask[Stories, NamingSettings]

@@ -92,9 +92,7 @@ class ReaderSettings:
 
     @property
     def optimization(self) -> Optimization:
-        return Optimization(
-            self.epochs, self.batch, self.rate, (0.9, 0.98), warmup=0.06, decay=0.01, longest=1.0, new=(HEAD,)
-        )
+        return Optimization.of_transformer(self, untrained_prefixes=(HEAD,))
 
 
 READERS: dict[str, ReaderSettings] = {

@@ -19,15 +19,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import AgentError, InputError, UnknownMoment
-from understudy.guessing import (
-    GuesserEntry,
-    Guesses,
-    Masked,
-    Masking,
-    Remembering,
-    TrainingScenes,
-    guess_in_order,
-)
+from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, Remembering, TrainingScenes, guess_in_order
 from understudy.guessing.assignment import SceneClues, can_list, fit_weights, log_table, marginals, named
 from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
 from understudy.guessing.scenes import masks_of
@@ -204,7 +196,7 @@ def _scenes_seen(training: TrainingScenes, folders: Sequence[Path]) -> int:
 # Guessers that are opened from model folders.
 
 
-def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") -> Guesser:
+def open_guesser(folder: Path, lessons: TrainingScenes) -> Guesser:
     """The guesser in a folder. `lessons` are all that comes before what it will be asked about."""
     last = learned_until(folder, lessons)
     if lessons.scenes[-1].moment < last:
@@ -212,7 +204,7 @@ def open_guesser(folder: Path, lessons: TrainingScenes, device: str = "auto") ->
             f"the model {folder} has learned from scenes up to {last.dotted}, and what is asked about comes earlier: "
             "ask about later scenes, or train one on less with --before"
         )
-    return OPENERS[read_agent_name(folder)](folder, lessons.main, device)
+    return OPENERS[read_agent_name(folder)](folder, lessons.main, "auto")
 
 
 def learned_until(folder: Path, lessons: TrainingScenes) -> Moment:

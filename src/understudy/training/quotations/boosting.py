@@ -11,7 +11,6 @@ the smaller child are counted, the other's are the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -76,7 +75,6 @@ def fit_forest(
     groups: Ints,
     settings: BoostingSettings,
     seed: int = 0,
-    progress: Callable[[int, int, float], None] | None = None,
 ) -> Forest:
     """Learn from rows of evidence (as bins), of which `gold` marks the speakers; groups without one teach nothing."""
     grow, route = _compiled()
@@ -105,9 +103,6 @@ def fit_forest(
             thresholds[tree, node] = edges[features[tree, node]][cut[node]]
         values[tree] = rate * value
         route(codes, features[tree], cut, settings.depth, values[tree], scores)
-        if progress is not None:
-            loss = -float(np.log(np.maximum(probabilities[gold > 0], 1e-9)).mean()) if gold.any() else 0.0
-            progress(tree + 1, settings.trees, loss)
     return Forest(features, thresholds, values)
 
 

@@ -47,8 +47,7 @@ def train(task: TrainingTask[Path, QuotationSettings], progress: Progress) -> Mo
             f"holds one novel only: the model needs {LEAST_NOVELS} at least, to learn what they share", task.data
         )
     data = {f"{each.novel.name}/{QUOTATIONS}": sha256_of(task.data / each.novel.name / QUOTATIONS) for each in novels}
-    plan = {"settings": asdict(task.settings), "seed": task.seed, "data": data}
-    run.begin(plan)
+    run.begin({"data": data})
     store = ForestStore(run.checkpoint, progress, forests_of(task.settings, len(novels)))
     model = fit_quotations(novels, task.settings, task.seed, store.fit)
     judged = list(cross_fitted(novels, task.settings, min(FIGURE_FOLDS, len(novels)), task.seed, store.fit))

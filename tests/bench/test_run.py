@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.bench.items import Items, compare_runs, write_items
+from understudy.bench.run import Items, compare_runs, write_items
 from understudy.errors import InputError
 
 NAMES = [f"{dialogue}.{place}" for dialogue in range(1, 41) for place in (1, 2)]
