@@ -1,4 +1,4 @@
-"""What `understudy continuity` finds of planted faults, and how often it raises a false alarm: docs/continuity.md.
+"""What `understudy continuity` finds of planted faults, and how often it is wrong: docs/notes/continuity.md.
 
     python benchmarks/continuity.py [DATA] [--plants 40] [--seed 0] [--json]
 

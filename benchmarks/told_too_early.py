@@ -1,4 +1,4 @@
-"""What `anachronism` and `contradiction` find on the story that comes with the package: the figures of docs/metrics.md.
+"""What `anachronism` and `contradiction` find on the story that ships: the figures of docs/notes/metrics.md.
 
     python benchmarks/told_too_early.py DATA
 

@@ -19,7 +19,7 @@ from understudy.formats.cards.file import parse_card, write_card
 __all__ = ["NOT_RUN", "PAGES", "ROOT", "PrintedCommand", "commands_of", "prepare", "reason_not_run"]
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")))
+PAGES = ("README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")))
 COMMAND = re.compile(r"(?:\$ )?((?:[A-Z_]+=\S+ )*understudy [a-z].*)")
 
 RUNS_ON = "runs until it is stopped: tests/cli/test_serve.py and test_study_serve.py start it"

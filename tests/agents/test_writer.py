@@ -302,6 +302,6 @@ def test_a_folder_without_an_adapter(tmp_path: Path) -> None:
 
 
 def test_the_example_in_the_docs_runs() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "writer.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guards.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(example, {})

@@ -29,7 +29,7 @@ def installed(variable: str, file: str, what: str) -> Path:
     given = os.environ.get(variable, "")
     path = Path(given) / file if file else Path(given)
     if not given or not path.is_file():
-        pytest.skip(f"{variable} does not say where {what} is installed (see docs/clients.md)")
+        pytest.skip(f"{variable} does not say where {what} is installed (see docs/notes/chat-programs.md)")
     return path
 
 

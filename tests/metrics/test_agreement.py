@@ -311,7 +311,7 @@ def test_without_agreement_there_is_a_reason_for_each() -> None:
 
 
 def test_the_example_of_the_docs_prints_what_it_says() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
     section = page[page.index("## Agreement between people") :]
     shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", section, re.DOTALL)
     assert shown is not None

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
 
+from server.conftest import Ask
 from understudy.formats.cards.file import parse_card
 from understudy.server.context import AppContext
 
-Ask = Callable[..., httpx.Response]
 STORY = "/api/stories/brass-key"
 
 

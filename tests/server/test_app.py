@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
-import httpx
 import pytest
 
+from server.conftest import Ask
 from understudy.server.app import OPERATIONS, PAGES
 from understudy.server.application import document_of
 
-Ask = Callable[..., httpx.Response]
 PATHS = sorted({operation.path for operation in OPERATIONS} | {page.path for page in PAGES})
 
 

@@ -331,7 +331,7 @@ def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
 #
 # Weights were fitted by logistic regression to 707 pairs of a message and a line of the past, marked by hand as
 # bearing on it or not, of 21 roles in plays, sitcoms, novels and the story that ships (benchmarks/recall_marks.jsonl;
-# the fit is made again by benchmarks/recall.py). Half of the roles were held back: docs/writer.md has the figures.
+# the fit is made again by benchmarks/recall.py). Half of the roles were held back: figures in docs/notes/writer.md.
 #
 # Shared words count by how rare they are in the character's own past: everybody says 'okay', 'want' and 'think'. Names
 # are a feature of their own, as somebody's name is in many lines that are not about them.

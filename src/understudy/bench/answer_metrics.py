@@ -17,7 +17,7 @@ Of what they say themselves:
     mauve               how near the replies are as a distribution to the right ones, by the shipped encoder
     p_f1, p_cover       words shared with the persona's profile, as far as the agent was shown one
     contradicts         share of replies whose `contradiction` with that profile is .9 or more, from where on it tells
-                        contradictions from right replies (docs/metrics.md)
+                        contradictions from right replies (docs/notes/metrics.md)
     errors              share of the questions that the agent failed on, where it did; they are in no other figure
 
 The formulas stand in `metrics`. Words weigh in p_cover by how often they are in the right replies of the set. Figures

@@ -143,7 +143,7 @@ def voices(options: Options, pairs: int) -> None:
 @click.option(
     "--models", "--model", metavar="MODEL,...", multiple=True,
     help="random, vanilla, vanilla+assigned, multi-row, scene-pooling, ranker, joint, 'joint without history' and "
-    "the others of docs/guessing.md; a folder that `train guesser` made; or module:factory of your own. "
+    "the others of docs/papers/tvshowguess.md; a folder that `train guesser` made; or module:factory of your own. "
     "Commas, or repeated.",
 )  # fmt: skip
 @click.option(

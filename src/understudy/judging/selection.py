@@ -16,7 +16,7 @@
 Of 1,311 candidates that passed the guards for 100 questions, a writer's draft with a score of 0.3 was marked as a good
 answer as often as an old line with 0.6, and of what others had said no line was: the last two terms. Only whole drafts
 vote. The weights of the first line's first two terms and of the second line are ridge coefficients on
-candidates marked by hand (docs/writer.md); the others were set with an eye on the probes of the story that ships.
+candidates marked by hand (docs/notes/writer.md); the others were set with an eye on the probes of the story that ships.
 """
 
 from __future__ import annotations

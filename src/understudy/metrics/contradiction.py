@@ -11,7 +11,7 @@ A question contradicts nothing, and a tie is asked only about a sentence that na
 
 The classifier was trained on pairs of sentences that people say of themselves (Dialogue NLI; see its card). It is of
 use for personas of that kind. What a story's people say of themselves it does not understand well enough to stop
-anything by: docs/metrics.md has the figures.
+anything by: docs/notes/metrics.md has the figures.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Which terms count, and when silence is no accident: see `chronology`; when a passage is repeated: see below. What
 the persona is, owns and feels it may speak of at any time. 0 is a line that gives nothing away; what is meant but said
-in other words is not found (docs/metrics.md has figures).
+in other words is not found (docs/notes/metrics.md has figures).
 
 A reason names terms and moments only for an author: to a player it would give away the very thing.
 """
@@ -96,7 +96,7 @@ def _summed_up(findings: list[str], what: str, author: bool) -> tuple[float, str
 # author's words: its single words count as known to those present, its runs of words do not.
 #
 # A line that is mostly new in this sense repeats something that is still to come; one that only happens to share a rare
-# word with it is not. The bound was chosen on other stories (docs/metrics.md).
+# word with it is not. The bound was chosen on other stories (docs/notes/metrics.md).
 
 
 ORDERS = (1, 2, 3)

@@ -154,16 +154,14 @@ def _query_parameters(operation: Operation, schema_of: dict[Any, Schema], compon
     if operation.query is None:
         return []
     shape = components[schema_of[operation.query]["$ref"].rpartition("/")[2]]
+    required = shape.get("required", ())
     return [
         {
-            "name": name,
-            "in": "query",
-            "required": name in shape.get("required", ()),
-            "description": schema.get("description", ""),
+            "name": name, "in": "query", "required": name in required, "description": schema.get("description", ""),
             "schema": _without_null(schema),
         }
         for name, schema in shape["properties"].items()
-    ]
+    ]  # fmt: skip
 
 
 def _without_null(schema: Schema) -> Schema:

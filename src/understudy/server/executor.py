@@ -261,12 +261,8 @@ class WorkerPool:
 
     async def _wait_for_thread(self, disconnected: Disconnected | None) -> None:
         if len(self._queue) >= self._max_queue:
-            raise Refused(
-                f"{len(self._queue)} others are waiting for a reply: try again in a moment",
-                503,
-                code="queue_full",
-                retry_after=RETRY_AFTER_S,
-            )
+            problem = f"{len(self._queue)} others are waiting for a reply: try again in a moment"
+            raise Refused(problem, 503, code="queue_full", retry_after=RETRY_AFTER_S)
         turn = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         self._watch()

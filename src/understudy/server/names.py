@@ -107,12 +107,8 @@ def resolve_name(story: Story, name: str, at: Moment) -> str:
     if len(matches) > 1:
         raise Refused(ambiguity(name[:MAX_QUOTED], matches), 404, "name")
     if not matches:
-        raise _unknown(name)
+        raise Refused(f"nobody heard so far is called '{name[:MAX_QUOTED]}': choose from the cast", 404, "name")
     return matches[0].name
-
-
-def _unknown(name: str) -> Refused:
-    return Refused(f"nobody heard so far is called '{name[:MAX_QUOTED]}': choose from the cast", 404, "name")
 
 
 def situation_of(story: Story, name: str, at: Moment, facing: str | None = None) -> Situation:

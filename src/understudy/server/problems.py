@@ -13,19 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from understudy.errors import (
-    AgentError,
-    BackendError,
-    Dead,
-    InputError,
-    StoryError,
-    Unborn,
-    UnderstudyError,
-    UnknownCharacter,
-    UnknownMoment,
-    UnknownStory,
-    Unreachable,
-)
+from understudy import errors
 
 __all__ = [
     "EXCEPTION_HANDLERS", "ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of",
@@ -33,6 +21,7 @@ __all__ = [
 
 STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
 CLIENT_CLOSED = 499  # for the log: the client has disconnected
+NOT_THERE = (errors.UnknownStory, errors.UnknownCharacter, errors.UnknownMoment, errors.Unborn, errors.Dead)
 NOT_KNOWN = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
 
 
@@ -47,7 +36,7 @@ class ProblemDocument(msgspec.Struct):
     error: ProblemDetail
 
 
-class Refused(UnderstudyError):
+class Refused(errors.UnderstudyError):
     """A request that is refused, with its HTTP status."""
 
     def __init__(
@@ -62,29 +51,29 @@ class Refused(UnderstudyError):
         super().__init__(message)
 
 
-def status_of(error: UnderstudyError) -> int:
+def status_of(error: errors.UnderstudyError) -> int:
     if isinstance(error, Refused):
         return error.status
-    if isinstance(error, UnknownStory | UnknownCharacter | UnknownMoment | Unborn | Dead):
+    if isinstance(error, NOT_THERE):
         return 404
-    if isinstance(error, StoryError | InputError):
+    if isinstance(error, errors.StoryError | errors.InputError):
         return 400
-    if isinstance(error, BackendError):
+    if isinstance(error, errors.BackendError):
         return 502
-    return 503 if isinstance(error, AgentError | Unreachable) else 500
+    return 503 if isinstance(error, errors.AgentError | errors.Unreachable) else 500
 
 
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
-def problem_of(error: UnderstudyError) -> ProblemDetail:
+def problem_of(error: errors.UnderstudyError) -> ProblemDetail:
     status = status_of(error)
     error_type = TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     param, code = (error.param, error.code) if isinstance(error, Refused) else (None, None)
     return ProblemDetail(_message(error), error_type, param, code)
 
 
-def problem_response(error: UnderstudyError) -> Response:
+def problem_response(error: errors.UnderstudyError) -> Response:
     document = ProblemDocument(problem_of(error))
     response = Response(msgspec.json.encode(document), status_of(error), media_type="application/json")
     if isinstance(error, Refused) and error.retry_after is not None:
@@ -92,14 +81,14 @@ def problem_response(error: UnderstudyError) -> Response:
     return response
 
 
-def _message(error: UnderstudyError) -> str:
-    if isinstance(error, Dead):
+def _message(error: errors.UnderstudyError) -> str:
+    if isinstance(error, errors.Dead):
         return "that character is dead by then: ask for an earlier moment"
-    return NOT_KNOWN if isinstance(error, UnknownCharacter | Unborn) else str(error)
+    return NOT_KNOWN if isinstance(error, errors.UnknownCharacter | errors.Unborn) else str(error)
 
 
 async def _on_understudy_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, UnderstudyError)
+    assert isinstance(error, errors.UnderstudyError)
     return problem_response(error)
 
 
@@ -119,7 +108,7 @@ async def _on_bug(_: Request, __: Exception) -> Response:
 
 
 EXCEPTION_HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
-    UnderstudyError: _on_understudy_error,
+    errors.UnderstudyError: _on_understudy_error,
     HTTPException: _on_http_exception,
     ClientDisconnect: _on_disconnect,
     Exception: _on_bug,

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from understudy.language.encoding import shipped_model
@@ -139,7 +139,7 @@ async def total_tokens(texts: Sequence[str]) -> int:
     return sum(count_tokens(texts) if is_short else await asyncio.to_thread(count_tokens, texts))
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """Server-sent events as a response. A slow client delays only its own stream.
 
     `left` is called where the client leaves before the last event.
@@ -149,11 +149,7 @@ class EventStream(Response):
 
     def __init__(self, events: AsyncGenerator[bytes, None], left: Callable[[], object] | None = None) -> None:
         self._events, self._left = events, left
-        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
-
-    def init_headers(self, headers: object = None) -> None:
-        super().init_headers(headers)  # type: ignore[arg-type]
-        self.raw_headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+        super().__init__(events, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         listening = asyncio.ensure_future(self._listen(receive))

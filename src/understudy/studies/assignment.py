@@ -67,10 +67,7 @@ class AssignedItems:
 
 def open_assignment(store: StudyStore, person: Participant) -> Assignment | None:
     """The item that a person has and has not answered."""
-    rows = store.database.rows(
-        "SELECT id, item, answer FROM assignments WHERE person = ? AND answered IS NULL ORDER BY id", (person.id,)
-    )
-    return Assignment(*rows[0]) if rows else None
+    return assigned_to(store, person).open
 
 
 def assigned_to(store: StudyStore, person: Participant) -> AssignedItems:

@@ -53,16 +53,10 @@ def result_rows(
     rows = []
     for each in answers:
         row: dict[str, Any] = {
-            "study": stored.name,
-            "item": each.item.name,
-            "person": each.person,
-            "answer": dict(each.answer),
-            "comment": each.comment,
-            "seconds": each.seconds,
-            "answered": each.answered,
-            "is_check": each.item.is_check,
-            "asked": dict(asked.get(each.person, {})),
-        }
+            "study": stored.name, "item": each.item.name, "person": each.person, "answer": dict(each.answer),
+            "comment": each.comment, "seconds": each.seconds, "answered": each.answered,
+            "is_check": each.item.is_check, "asked": dict(asked.get(each.person, {})),
+        }  # fmt: skip
         rows.append({**row, "hidden": dict(each.item.hidden)} if unblinded else row)
     return rows
 
@@ -128,19 +122,13 @@ def _label_studio(stored: StoredStudy, answers: Sequence[GivenAnswer], _: Asked,
         data: dict[str, Any] = {"study": stored.name, "item": name, "text": _text_of(item)}
         if unblinded:
             data["hidden"] = dict(item.hidden)
-        annotations = [
-            {
-                "completed_by": people[each.person],
-                "created_at": each.answered,
-                "lead_time": each.seconds,
-                "result": [
-                    _label_result(question, each.answer[question.name])
-                    for question in item.questions
-                    if question.name in each.answer
-                ],
-            }
-            for each in of_item
-        ]
+        annotations = list[dict[str, Any]]()
+        for each in of_item:
+            answered = [question for question in item.questions if question.name in each.answer]
+            about = {"completed_by": people[each.person], "created_at": each.answered, "lead_time": each.seconds}
+            annotations.append(
+                {**about, "result": [_label_result(question, each.answer[question.name]) for question in answered]}
+            )
         tasks.append({"id": number, "data": data, "annotations": annotations})
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 

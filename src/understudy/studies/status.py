@@ -93,19 +93,10 @@ def status_of(store: StudyStore, stored: StoredStudy) -> StudyStatus:
         )
         pace = rows(f"SELECT substr(answered, 1, {HOUR}), count(*) {ANSWERED} GROUP BY 1 ORDER BY 1", study)
         return StudyStatus(
-            stored.name,
-            stored.study.title,
-            stored.study.kind,
-            stored.closed,
-            items,
-            complete,
-            answers,
-            int(wanted),
-            _people(store, stored),
-            [(hour, count) for hour, count in pace],
-            _median_seconds(store, stored),
+            stored.name, stored.study.title, stored.study.kind, stored.closed, items, complete, answers, int(wanted),
+            _people(store, stored), [(hour, count) for hour, count in pace], _median_seconds(store, stored),
             [(item, comment) for item, comment in comments],
-        )
+        )  # fmt: skip
 
 
 def _people(store: StudyStore, stored: StoredStudy) -> list[PersonStatus]:

@@ -34,6 +34,8 @@ PERSONAL_TABLES = ("people", "assignments", "seats", "messages")
 UNKNOWN = "this link is not known here: check that it is whole, or ask who sent it for a new one"
 CACHED_ITEMS = 512
 CACHED_STUDIES = 64
+STUDY_COLUMNS = "studies.id, name, document, closed"
+PERSON_COLUMNS = "people.id, study, code, state, seen"
 
 
 class UnknownToken(UnderstudyError):
@@ -156,7 +158,7 @@ class StudyStore:
             self.database.rows("UPDATE items SET people = ? WHERE id = ? AND people <> ?", (people, item, people))
 
     def studies(self) -> list[StoredStudy]:
-        return [_study(row) for row in self.database.rows("SELECT id, name, document, closed FROM studies ORDER BY id")]
+        return [_study(row) for row in self.database.rows(f"SELECT {STUDY_COLUMNS} FROM studies ORDER BY id")]
 
     def study(self, name: str) -> StoredStudy:
         stored = self._find_study(name)
@@ -166,7 +168,7 @@ class StudyStore:
         return stored
 
     def _find_study(self, name: str) -> StoredStudy | None:
-        rows = self.database.rows("SELECT id, name, document, closed FROM studies WHERE name = ?", (name,))
+        rows = self.database.rows(f"SELECT {STUDY_COLUMNS} FROM studies WHERE name = ?", (name,))
         return _study(rows[0]) if rows else None
 
     def close_study(self, name: str, is_closed: bool = True) -> None:
@@ -207,19 +209,15 @@ class StudyStore:
 
     def participant(self, token: str) -> tuple[Participant, StoredStudy]:
         """The person of a token and their study."""
-        rows = self.database.rows(
-            """SELECT people.id, study, code, state, seen, studies.id, name, document, closed
-               FROM people JOIN studies ON studies.id = study WHERE token = ?""",
-            (hash_token(token),),
-        )
+        columns = f"{PERSON_COLUMNS}, {STUDY_COLUMNS}"
+        query = f"SELECT {columns} FROM people JOIN studies ON studies.id = study WHERE token = ?"
+        rows = self.database.rows(query, (hash_token(token),))
         if not rows:
             raise UnknownToken(UNKNOWN)
         return Participant(*rows[0][:5]), _study(rows[0][5:])
 
     def people(self, study: int) -> list[Participant]:
-        rows = self.database.rows(
-            "SELECT id, study, code, state, seen FROM people WHERE study = ? ORDER BY id", (study,)
-        )
+        rows = self.database.rows(f"SELECT {PERSON_COLUMNS} FROM people WHERE study = ? ORDER BY id", (study,))
         return [Participant(*row) for row in rows]
 
     def end(self, name: str, code: str) -> None:

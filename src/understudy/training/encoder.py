@@ -1,7 +1,7 @@
 """Trainer of the encoder: one transformer (a tower) for contexts and replies, trained contrastively.
 
 `corpus` has the batches and the loss. Defaults are the settings that proved best on held-back dialogues
-(docs/ranking.md has what each was worth).
+(docs/notes/ranking.md has what each was worth).
 """
 
 from __future__ import annotations

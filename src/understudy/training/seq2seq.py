@@ -8,7 +8,7 @@ file of word vectors where one is given, else its place among the training words
 
 The LSTMs learn more slowly than word vectors and output. A step of Adam moves every weight by the rate, so the input of
 a gate moves by up to the rate times the number of hidden units; at 1024 times 0.001 the encoder saturates within a few
-steps, at the same values whatever it reads, and the decoder learns to ignore it (docs/generation.md).
+steps, at the same values whatever it reads, and the decoder learns to ignore it (docs/notes/generation.md).
 
 The paper names GloVe vectors and no sizes: one layer of 1024 units, Adam at 0.001 and dropout are those of the training
 scripts that its authors published. The marks between turns, rare words as `<unk>`, and the decoder's cell are ours.

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from xml.etree import ElementTree
 
 import httpx
 import pytest
 
+from server.conftest import Ask
+
 SVG = "{http://www.w3.org/2000/svg}"
-Ask = Callable[..., httpx.Response]
 INES = "/api/stories/brass-key/characters/Ines Vale"
 
 

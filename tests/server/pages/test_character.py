@@ -1,21 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import httpx
 import pytest
 
+from server.conftest import Ask
 from understudy.formats import read
 from understudy.server.drawing.ties_graph import known_since
 from understudy.server.pages.character import about_others, dated_attributes, known_people, remembered_scenes
 from understudy.story.persona import persona_at
 from understudy.story.types import Moment
 from walking import Page
-
-Ask = Callable[..., httpx.Response]
 
 
 def shown(ask: Ask, path: str) -> str:

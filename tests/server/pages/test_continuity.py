@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
-import httpx
 import pytest
 
+from server.conftest import Ask
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry
 
-Ask = Callable[..., httpx.Response]
 EVIL = '<script>alert("x")</script>'
 CAST = 'title = "Water"\nlanguage = "en"\n[[character]]\nname = "Ines"\n[[character]]\nname = "Odo"\n' + (
     '[[fact]]\nwho = "Odo"\nattribute = "died"\nvalue = "of a fever"\nfrom = "1.2"\n'

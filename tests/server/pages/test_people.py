@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from server.conftest import MakeContext
+from server.conftest import Ask, MakeContext
 from stories import brass_key, found_fact, found_tie, write_claims
 from understudy.formats import read
 from understudy.people import draft as drafting
@@ -21,7 +21,6 @@ from understudy.server.context import AppContext
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Moment, Relation
 
-Ask = Callable[..., httpx.Response]
 EVIL = "<script>alert(1)</script>"
 
 

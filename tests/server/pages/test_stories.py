@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import httpx
 import pytest
 
 from samples import TRANSCRIPT
+from server.conftest import Ask
 from stories import ACT_1, ACT_2, CAST
 from understudy.server.context import AppContext
 from understudy.server.pages.stories import bar
 from understudy.server.uploads.routes import Total
 from uploading import FORM, NOVEL, File, form, read_novels_here
 
-Ask = Callable[..., httpx.Response]
 BRASS_KEY: list[File] = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
 EVIL = '<script>alert("x")</script>'
 

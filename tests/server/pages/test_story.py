@@ -1,20 +1,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.conftest import Ask
 from understudy.server.pages.story import PAGE_LINES, page_index, paginate, story_address
 from understudy.story.spoiler_free import Stop
 from understudy.story.types import Moment
 from walking import Page
-
-Ask = Callable[..., httpx.Response]
 
 
 def page(ask: Ask, path: str, status: int = 200) -> Page:

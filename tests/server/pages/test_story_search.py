@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.conftest import Ask
 from understudy.formats import read
 from understudy.server.pages.story import highlight, query_words, search
 from understudy.story.storyfile import Story
-
-Ask = Callable[..., httpx.Response]
 
 
 def moments(story: Story, query: str, at: str) -> list[str]:

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
 import httpx
 import pytest
 
-from server.conftest import MakeContext
-from studyserver import filled, line
+from server.conftest import Ask, MakeContext
+from studyserver import line
 from understudy.metrics.utterances.record import APPROVED, FILTER
 from understudy.metrics.utterances.store import UtteranceStore
-from understudy.server.context import AppContext
 
-Ask = Callable[..., httpx.Response]
 EVIL = '<script>alert("x")</script>'
 MARA, INES = {"Cookie": "understudy_reviewer=Mara"}, {"Cookie": "understudy_reviewer=Ines%20Vale"}
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Iterator[UtteranceStore]:
-    store = filled(tmp_path / "lines.db")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def context(make_context: MakeContext, lines: UtteranceStore) -> AppContext:
-    return make_context(utterances=lines)
 
 
 def shown(page: str) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import httpx
 import pytest
 
-from server.conftest import MakeContext
+from server.conftest import Ask, MakeContext
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.app import make_app
-
-Ask = Callable[..., httpx.Response]
 
 
 def decide(ask: Ask, number: int | str, decision: str, by: str = "Mara") -> httpx.Response:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import httpx
 import pytest
 
 from server.chats.conftest import events_of
-from server.conftest import MakeContext
+from server.conftest import Ask, MakeContext
 from studyserver import line
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.loading import ApprovedCandidates
@@ -16,7 +13,6 @@ from understudy.metrics.utterances.record import APPROVED, FILTER
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 
-Ask = Callable[..., httpx.Response]
 GULLS = "The gulls know of the weather what I know of the gulls."
 
 

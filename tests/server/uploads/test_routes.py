@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import httpx
 import pytest
 
 from samples import SAMPLES, TRANSCRIPT
-from server.conftest import MakeContext, visiting
+from server.conftest import Ask, MakeContext, visiting
 from stories import ACT_1, ACT_2, CAST
 from understudy.agents.scripted import Scripted
 from understudy.server.access import AccessPolicy
@@ -23,7 +22,6 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.story.storyfile import Story
 from uploading import FORM, NOVEL, form, read_novels_here
 
-Ask = Callable[..., httpx.Response]
 BRASS_KEY = [("cast.toml", CAST.encode()), ("act-1.txt", ACT_1.encode()), ("act-2.txt", ACT_2.encode())]
 
 

@@ -12,9 +12,9 @@ at the end, for all: the annotated level that holds there against the one told f
 
 The condition 'told' takes those where as many lines were said as `feelings` asks for; 'pooled' counts every pair of
 sessions alike. Nothing is fitted to these levels, so that no two characters have to be left out; how often they were
-looked at when the formula was chosen is said in docs/people-bench.md. Intervals are bootstraps over pairs of people,
-over speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity alone: what
-a measure of affection has to beat.
+looked at when the formula was chosen is said in docs/notes/people-bench.md. Intervals are bootstraps over pairs of
+people, over speakers, and over characters. 'lines' tells by the number of lines alone, 'familiarity' by familiarity
+alone: what a measure of affection has to beat.
 """
 
 from __future__ import annotations

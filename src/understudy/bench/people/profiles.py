@@ -235,7 +235,7 @@ def _dialogues(path: Path) -> dict[str, tuple[dict[str, list[str]], list[tuple[s
     try:
         return {chat["id"]: (chat["meta"], [(a, b) for a, b in chat["dialogue"]]) for chat in _chats(path)}
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/memory.md", path) from error
+        raise InputError(f"cannot be read as sessions of MSC ({error}): see docs/datasets.md", path) from error
 
 
 def _split(entries: Iterable[str]) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = [
     "DoubtfulQuotations",
     "SpeakerAsker",
+    "answer_document",
+    "claimed_confidence",
     "merge_people",
     "quotations_document",
     "set_not_speech",

@@ -11,7 +11,6 @@ knows what was sent to the client. All times are the database's.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,10 +24,10 @@ from understudy.errors import UnderstudyError
 from understudy.server.chats.schemas import StopRequest
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
+from understudy.server.telemetry import LOG
 
 __all__ = ["ChatLeases"]
 
-LOG = logging.getLogger("understudy.server")
 LEASE_S = 10.0
 RENEW_S = 2.5
 POLL_S = 0.2  # for a lease that another process holds, and for stops that were passed on
@@ -66,14 +65,14 @@ class ChatLeases:
 
     def check(self, db: Database, chat_id: str) -> None:
         """Refuse to store a reply where another process has taken the chat over."""
-        held = "SELECT 1 FROM chats WHERE id = ? AND holder = ?"
-        if self._database.is_shared and not db.rows(held, (chat_id, self._holder)):
+        query = "SELECT 1 FROM chats WHERE id = ? AND holder = ?"
+        if self._database.is_shared and not db.rows(query, (chat_id, self._holder)):
             raise Refused("this took too long, and another process of the server went on with the chat: reload it", 409)
 
     def is_held(self, db: Database, chat_id: str) -> bool:
         """Does a process work on the chat?"""
-        held = f"SELECT 1 FROM chats WHERE id = ? AND held_until > {NOW}"
-        return self._database.is_shared and bool(db.rows(held, (chat_id,)))
+        query = f"SELECT 1 FROM chats WHERE id = ? AND held_until > {NOW}"
+        return self._database.is_shared and bool(db.rows(query, (chat_id,)))
 
     async def pass_on(self, chat_id: str, stop: StopRequest) -> bool:
         """Have the process that works on the chat stop; False where no other process does."""

@@ -8,8 +8,7 @@ not remember what was said at a later one.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import fields
 from functools import partial
@@ -37,19 +36,19 @@ from understudy.server.chats.schemas import (
     shown_cast_at,
 )
 from understudy.server.chats.store import Chat, Message, OwnPersona
-from understudy.server.chats.turns import ChatTurns, Work
+from understudy.server.chats.turns import ChatTurns
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.names import shown_names
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
+from understudy.server.telemetry import LOG
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
 __all__ = ["ChatService"]
 
-LOG = logging.getLogger("understudy.server")
 PACE_S = 0.025  # between two words: fast enough to read along
 MAX_LISTED, MAX_DELETED_LISTED = 200, 20
 RESTORE_S = 24 * 3600  # how long a deleted chat can be restored at least: the next new chat removes it after that
@@ -57,6 +56,7 @@ STOP_TIMEOUT_S = 120.0  # how long running replies may take when the server stop
 MAX_PENDING = 20  # requests of a chat that run or wait; a client that leaves does not cancel its own
 MAX_PENDING_TOTAL = 1_000
 
+Work = Callable[[ReplyStream], Awaitable[None]]
 Streaming = tuple[AsyncGenerator[bytes, None], Callable[[], None]]
 """The events of a request, and what to call where the client leaves before their end."""
 
@@ -333,19 +333,20 @@ class ChatService:
         await self._database.run(truncate)
 
     async def say(self, chat_id: str, text: str, answerers: Sequence[str] | None = None) -> Streaming:
-        return await self._start(chat_id, self._turns.say(chat_id, text, answerers))
+        return await self._start(chat_id, partial(self._turns.say, chat_id, text, answerers))
 
     async def take_turns(self, chat_id: str, characters: Sequence[str] | None = None) -> Streaming:
-        return await self._start(chat_id, self._turns.take_turns(chat_id, characters))
+        return await self._start(chat_id, partial(self._turns.take_turns, chat_id, characters))
 
     async def continue_reply(self, chat_id: str, message_id: int) -> Streaming:
-        return await self._start(chat_id, self._turns.continue_reply(chat_id, message_id))
+        return await self._start(chat_id, partial(self._turns.continue_reply, chat_id, message_id))
 
     async def edit(self, chat_id: str, message_id: int, text: str) -> Streaming:
-        return await self._start(chat_id, self._turns.edit(chat_id, message_id, text))
+        return await self._start(chat_id, partial(self._turns.edit, chat_id, message_id, text))
 
     async def retry(self, chat_id: str, message_id: int) -> Streaming:
-        return await self._start(chat_id, await self._turns.retry(chat_id, message_id))
+        message = await self._database.read(lambda db: store.get_message(db, chat_id, message_id))
+        return await self._start(chat_id, partial(self._turns.retry, chat_id, message_id, message.unanswered))
 
     async def _start(self, chat_id: str, work: Work) -> Streaming:
         """Run `work` in a task that a disconnected client does not cancel, and return its events."""

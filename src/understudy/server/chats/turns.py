@@ -1,13 +1,13 @@
 """What is done in a chat that ends in replies: saying something, turns, going on, editing, another try.
 
-Each is work on a stream of events, which the service runs when the chat is free. A retry, an edit or a branch happens
+Each sends its events to a stream, and is run by the service when the chat is free. A retry, an edit or a branch happens
 as of its message: at that moment, with the characters of that time, wherever the chat was moved to since.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -25,9 +25,7 @@ from understudy.server.problems import Refused
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 
-__all__ = ["ChatTurns", "Work"]
-
-Work = Callable[[ReplyStream], Awaitable[None]]
+__all__ = ["ChatTurns"]
 
 
 class ChatTurns:
@@ -42,45 +40,34 @@ class ChatTurns:
         self._database, self._stories, self._answering = database, registry, answering
         self._replies, self._memory = replies, memory
 
-    def say(self, chat_id: str, text: str, answerers: Sequence[str] | None = None) -> Work:
+    async def say(self, chat_id: str, text: str, answerers: Sequence[str] | None, stream: ReplyStream) -> None:
         """Events: the user's message and the replies to it. `answerers` are of the scene, and answer in this order."""
+        chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
+        addressed = None if answerers is None else await self._in_scene(chat, answerers)
+        await self._user_says(chat, chat.tip, text, stream, addressed)
 
-        async def work(stream: ReplyStream) -> None:
-            chat = await self._database.read(lambda db: store.get_chat(db, chat_id))
-            addressed = None if answerers is None else await self._in_scene(chat, answerers)
-            await self._user_says(chat, chat.tip, text, stream, addressed)
-
-        return work
-
-    def take_turns(self, chat_id: str, characters: Sequence[str] | None = None) -> Work:
+    async def take_turns(self, chat_id: str, characters: Sequence[str] | None, stream: ReplyStream) -> None:
         """Events: replies without a message of the user; of those named, else of the next in turn."""
 
-        async def work(stream: ReplyStream) -> None:
-            def read(db: Database) -> tuple[Chat, list[Message]]:
-                chat = store.get_chat(db, chat_id)
-                return chat, store.path(db, chat.tip)
+        def read(db: Database) -> tuple[Chat, list[Message]]:
+            chat = store.get_chat(db, chat_id)
+            return chat, store.path(db, chat.tip)
 
-            chat, path = await self._database.read(read)
-            if not path:
-                raise Refused("nothing was said yet that anybody could answer: say something first", 409)
-            names = await (
-                self._answering.next_in_turn(chat, path) if characters is None else self._in_scene(chat, characters)
-            )
-            await self._answering.speak(chat, names, path, stream)
+        chat, path = await self._database.read(read)
+        if not path:
+            raise Refused("nothing was said yet that anybody could answer: say something first", 409)
+        names = await (
+            self._answering.next_in_turn(chat, path) if characters is None else self._in_scene(chat, characters)
+        )
+        await self._answering.speak(chat, names, path, stream)
 
-        return work
-
-    def continue_reply(self, chat_id: str, message_id: int) -> Work:
+    async def continue_reply(self, chat_id: str, message_id: int, stream: ReplyStream) -> None:
         """Events: a reply with what comes after it, beside it."""
-
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self.as_of(chat_id, message_id)
-            if not old.is_reply or old.author is None:
-                raise Refused("only what a character says can be gone on with: let somebody answer it instead", 409)
-            path = await self._database.read(lambda db: store.path(db, old.id))
-            await self._answering.speak(then, [old.author], path, stream)
-
-        return work
+        then, old = await self.as_of(chat_id, message_id)
+        if not old.is_reply or old.author is None:
+            raise Refused("only what a character says can be gone on with: let somebody answer it instead", 409)
+        path = await self._database.read(lambda db: store.path(db, old.id))
+        await self._answering.speak(then, [old.author], path, stream)
 
     async def _in_scene(self, chat: Chat, names: Sequence[str]) -> tuple[str, ...]:
         """The story's own names of characters of the scene, who are named as they are shown."""
@@ -95,49 +82,37 @@ class ChatTurns:
             raise Refused("only those in the scene can answer: bring the others into it first", 400, "characters")
         return resolved
 
-    def edit(self, chat_id: str, message_id: int, text: str) -> Work:
+    async def edit(self, chat_id: str, message_id: int, text: str, stream: ReplyStream) -> None:
         """Events: a message in place of another, on a new branch; if it is the user's, also the replies to it."""
+        then, old = await self.as_of(chat_id, message_id)
+        if not old.is_reply:
+            await self._user_says(then, old.parent, text, stream, old.addressed)
+            return
+        why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
+        edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
+        stream.send("said", await self._answering.save(then, old.parent, edited))
 
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self.as_of(chat_id, message_id)
-            if not old.is_reply:
-                await self._user_says(then, old.parent, text, stream, old.addressed)
-                return
-            why = Why([EvidenceDocument("notice", "written by you in the character's place", None, [])])
-            edited = replace(old, text=text, state="whole", why=msgspec.json.encode(why).decode())
-            stream.send("said", await self._answering.save(then, old.parent, edited))
-
-        return work
-
-    async def retry(self, chat_id: str, message_id: int) -> Work:
+    async def retry(self, chat_id: str, message_id: int, was_unanswered: bool, stream: ReplyStream) -> None:
         """Events: another reply beside one, the next best candidate; or new replies to a message of the user.
 
-        A message that was answered while the retry waited, as by another process, is not answered twice.
+        A message that `was_unanswered` when the retry was asked for, and was answered while it waited, as by another
+        process, is not answered twice.
         """
+        then, old = await self.as_of(chat_id, message_id)
+        if not old.is_reply:
+            stream.send("said", await self._answering.document(then, old))
+            answered_meanwhile = was_unanswered and not old.unanswered
+            await (self._answering.repeat if answered_meanwhile else self._answering.answer)(then, old.id, stream)
+            return
 
-        def is_unanswered(db: Database) -> bool:
-            return store.get_message(db, chat_id, message_id).unanswered
+        def read(db: Database) -> tuple[list[Message], list[Message]]:
+            siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
+            return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
 
-        was_unanswered = await self._database.read(is_unanswered)
-
-        async def work(stream: ReplyStream) -> None:
-            then, old = await self.as_of(chat_id, message_id)
-            if not old.is_reply:
-                stream.send("said", await self._answering.document(then, old))
-                answered_meanwhile = was_unanswered and not old.unanswered
-                await (self._answering.repeat if answered_meanwhile else self._answering.answer)(then, old.id, stream)
-                return
-
-            def read(db: Database) -> tuple[list[Message], list[Message]]:
-                siblings = [store.get_message(db, chat_id, key) for key in store.children(db, chat_id)[old.parent]]
-                return [sibling for sibling in siblings if sibling.author == old.author], store.path(db, old.parent)
-
-            if old.parent is None:
-                raise Refused("a greeting is no reply: choose another one, or say something", 409)
-            tries, path = await self._database.read(read)
-            await self._answering.alternative(then, old, tries, path, stream)
-
-        return work
+        if old.parent is None:
+            raise Refused("a greeting is no reply: choose another one, or say something", 409)
+        tries, path = await self._database.read(read)
+        await self._answering.alternative(then, old, tries, path, stream)
 
     async def _user_says(
         self, chat: Chat, parent: int | None, text: str, stream: ReplyStream, addressed: tuple[str, ...] | None

@@ -207,12 +207,9 @@ def _marks(
             element("circle", class_="reach", cx=x, cy=y, r=11),
             element("circle", class_=f"mark {kind}", cx=x, cy=y, r=4.5),
         )
+        href = None if link is None else link(moment)
         attributes = {"class_": "change", "data_moment": moment.dotted, "data_level": level}
-        marks.append(
-            element("g", *children, **attributes)
-            if link is None
-            else element("a", *children, href=link(moment), **attributes)
-        )
+        marks.append(element("g" if href is None else "a", *children, href=href, **attributes))
         before = level
     return element("g", *marks, class_=f"marks {kind}")
 
@@ -266,10 +263,9 @@ def _row(
 def _mark(who: str, item: str, index: int, moment: Moment, at: Point, link: Callable[[Moment], str] | None) -> Markup:
     tooltip = f"{who} first hears of {item} in {moment.dotted}"
     parts = element("title", tooltip), _badge(index, at)
+    href, aria_label = (None, None) if link is None else (link(moment), tooltip)
     class_ = f"heard item-{index % COLOURS}"
-    if link is None:
-        return element("g", *parts, class_=class_)
-    return element("a", *parts, class_=class_, href=link(moment), aria_label=tooltip)
+    return element("g" if href is None else "a", *parts, href=href, class_=class_, aria_label=aria_label)
 
 
 def _chapter_lines(axis: TimeAxis, bottom: float) -> list[Markup]:

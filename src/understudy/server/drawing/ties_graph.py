@@ -208,8 +208,8 @@ def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) ->
     if kinds:
         kinds_at = at.x, label_top + LINE_HEIGHT * (len(names) + 1) - 2
         children.append(label(kinds, kinds_at, "middle", WORD_SIZE, class_="kind"))
-    attributes = {"class_": "other", "data_who": bond.name}
-    return element("g", *children, **attributes) if href is None else element("a", *children, href=href, **attributes)
+    tag = "g" if href is None else "a"
+    return element(tag, *children, href=href, class_="other", data_who=bond.name)
 
 
 def _badge(level: int, at: NodePosition) -> Markup:

@@ -272,7 +272,7 @@ class Completing:
     async def _new_choice(self, sampling: Sampling) -> AsyncGenerator[str | FinishedChoice, None]:
         """A choice; where the same was asked for before, its first words are held back until they are new."""
         for attempt in range(TRIES):
-            held, text = list[str](), ""
+            pending, text = list[str](), ""
             is_new = not self._asked.times or attempt == TRIES - 1
             if attempt:
                 hotter = ANOTHER_TEMPERATURE if sampling.temperature is None else sampling.temperature
@@ -282,12 +282,12 @@ class Completing:
                     if not is_new:
                         text = text + item if isinstance(item, str) else item.text
                         if isinstance(item, str) and len(text) < OPENING:
-                            held.append(item)
+                            pending.append(item)
                             continue
                         if not self._asked.is_new(text):
                             break
                         is_new = True
-                        for piece in held:
+                        for piece in pending:
                             yield piece
                     yield item
             if is_new:

@@ -57,12 +57,12 @@ class _StoryText:
     def is_first_said_from(self, at: Moment, text: str) -> bool:
         """Does the story say a text, and not before the moment?"""
         wanted = fold(text)
-        place = self.whole.find(wanted)
-        if not wanted or place < 0:
+        start = self.whole.find(wanted)
+        if not wanted or start < 0:
             return False
         if len(wanted) < (LEAST_SAID if wanted.isascii() else LEAST_SAID_UNSPACED):
-            place = f"\0{self.whole}\0".find(f"\0{wanted}\0")  # too short for a part of a line
-        return place >= 0 and self.moments[bisect(self.starts, place) - 1] >= at
+            start = f"\0{self.whole}\0".find(f"\0{wanted}\0")  # too short for a part of a line
+        return start >= 0 and self.moments[bisect(self.starts, start) - 1] >= at
 
 
 def _texts(story: Story) -> Iterator[tuple[Moment, str]]:

@@ -28,6 +28,15 @@ Ignored = Annotated[Any, Meta(description="taken, and changes nothing; `notices`
 Notices = Annotated[list[str] | UnsetType, Meta(description="what of the request was not followed, and why")]
 Stop = Annotated[str, Meta(min_length=1, max_length=200)]
 
+# JSON schemas of what is taken of fields that are declared as `Any`
+TEXT_FORMAT = {"type": ["object", "null"], "properties": {"type": {"const": "text"}}, "required": ["type"]}
+TEXT_MODALITY = {"type": ["array", "null"], "items": {"const": "text"}, "maxItems": 1}
+NO_CHOICE = {"enum": ["none", "auto", None]}
+PROMPT = {"type": "string", "maxLength": 1_000_000}
+ONE_PROMPT = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1}
+TEXT = {"type": "string", "minLength": 1}
+TEXTS = {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 256}
+
 
 class ContentPart(msgspec.Struct):
     """A part that is no text is ignored."""
@@ -73,26 +82,15 @@ class ChatRequest(msgspec.Struct):
     user: str | None = None
     metadata: dict[str, str] | None = None
     agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
-    response_format: Annotated[
-        Any,
-        Meta(
-            extra_json_schema={
-                "type": ["object", "null"],
-                "properties": {"type": {"const": "text"}},
-                "required": ["type"],
-            }
-        ),
-    ] = None
-    modalities: Annotated[
-        Any, Meta(extra_json_schema={"type": ["array", "null"], "items": {"const": "text"}, "maxItems": 1})
-    ] = None
+    response_format: Annotated[Any, Meta(extra_json_schema=TEXT_FORMAT)] = None
+    modalities: Annotated[Any, Meta(extra_json_schema=TEXT_MODALITY)] = None
     logprobs: Annotated[bool | None, Meta(description="null in the response where the agent has none")] = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     tools: Ignored = None
     functions: Ignored = None
     parallel_tool_calls: Ignored = None
-    tool_choice: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
-    function_call: Annotated[Any, Meta(extra_json_schema={"enum": ["none", "auto", None]})] = None
+    tool_choice: Annotated[Any, Meta(extra_json_schema=NO_CHOICE)] = None
+    function_call: Annotated[Any, Meta(extra_json_schema=NO_CHOICE)] = None
     audio: MustBeNull = None
     prediction: Ignored = None
     web_search_options: Ignored = None
@@ -102,17 +100,7 @@ class TextRequest(msgspec.Struct):
     """A prompt that ends where the character is to go on, as in 'Tom: Who are you?\\nZita:'."""
 
     model: Name
-    prompt: Annotated[
-        Any,
-        Meta(
-            extra_json_schema={
-                "anyOf": [
-                    {"type": "string", "maxLength": 1_000_000},
-                    {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1},
-                ]
-            }
-        ),
-    ]
+    prompt: Annotated[Any, Meta(extra_json_schema={"anyOf": [PROMPT, ONE_PROMPT]})]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
@@ -255,17 +243,7 @@ class ModelsQuery(msgspec.Struct):
 
 class EmbeddingsRequest(msgspec.Struct):
     model: Name
-    input: Annotated[
-        Any,
-        Meta(
-            extra_json_schema={
-                "anyOf": [
-                    {"type": "string", "minLength": 1},
-                    {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1, "maxItems": 256},
-                ]
-            }
-        ),
-    ]
+    input: Annotated[Any, Meta(extra_json_schema={"anyOf": [TEXT, TEXTS]})]
     encoding_format: Literal["float", "base64"] | None = None
     dimensions: Annotated[Any, Meta(extra_json_schema={"type": "null"})] = None
     user: str | None = None

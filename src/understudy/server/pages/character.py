@@ -260,17 +260,12 @@ def about_others(story: Story, persona: Persona, known: Mapping[str, Moment]) ->
 
 def remembered_scenes(persona: Persona, limit: int | None) -> list[RememberedScene]:
     """The scenes the persona remembers, latest first."""
-    scenes = list(persona.past.scenes(limit))
-    return [
-        RememberedScene(
-            scene.moment,
-            scene.setting,
-            tuple(name for name in scene.present if name != persona.name),
-            len(scene.lines),
-            scene.lines[-LAST_LINES:],
-        )
-        for scene in reversed(scenes)
-    ]
+    remembered = list[RememberedScene]()
+    for scene in reversed(list(persona.past.scenes(limit))):
+        company = tuple(name for name in scene.present if name != persona.name)
+        last = scene.lines[-LAST_LINES:]
+        remembered.append(RememberedScene(scene.moment, scene.setting, company, len(scene.lines), last))
+    return remembered
 
 
 def known_people(story: Story, persona: Persona, known: Mapping[str, Moment]) -> list[KnownPerson]:

@@ -112,10 +112,10 @@ def _found(story: Story) -> Continuity:
 def _content(context: AppContext, state: ContinuityState) -> ContinuityContent:
     story = context.stories.story(state.story)
     end = Moment.end(story.levels)
-    found, dismissals = _found(story), _dismissals(context, state.story)
-    sure = [fault for fault in found.faults if fault.confidence >= state.least]
+    findings, dismissals = _found(story), _dismissals(context, state.story)
+    sure = [fault for fault in findings.faults if fault.confidence >= state.least]
     listed = [fault for fault in sure if state.show_all or fault not in dismissals]
-    items = [item for item in state.items if item in found.learnings] or list(found.learnings)[:COLOURS]
+    items = [item for item in state.items if item in findings.learnings] or list(findings.learnings)[:COLOURS]
 
     def link(moment: Moment) -> str:
         return story_address(state.story, end, moment)
@@ -128,10 +128,10 @@ def _content(context: AppContext, state: ContinuityState) -> ContinuityContent:
         tuple(map(shown, listed[:MAX_FAULTS])),
         len(listed),
         sum(fault in dismissals for fault in sure),
-        found.lines,
-        tuple(list(found.learnings)[:MAX_OFFERED]),
+        findings.lines,
+        tuple(list(findings.learnings)[:MAX_OFFERED]),
         tuple(items),
-        learning_chart(story, [found.learnings[item] for item in items], link) if items else None,
+        learning_chart(story, [findings.learnings[item] for item in items], link) if items else None,
     )
 
 
@@ -155,13 +155,13 @@ async def decide(request: Request, action: str) -> Response:
 
 
 def _change(context: AppContext, name: str, action: str, id_: str) -> None:
-    found = _found(context.stories.story(name))
+    findings = _found(context.stories.story(name))
     with _DECIDING:  # the file is read, changed and written whole
         dismissals = _dismissals(context, name)
         if action == "restore":
             dismissals.restore([id_])
             return
-        faults = [fault for fault in found.faults if fault.id == id_]
+        faults = [fault for fault in findings.faults if fault.id == id_]
         if not faults:
             raise Refused("that line is not listed any more: the story was read again", 404)
         dismissals.dismiss(faults)

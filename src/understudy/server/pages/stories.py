@@ -69,17 +69,9 @@ def _card(name: str, story: Story, label: str, uploads: Mapping[str, Upload]) ->
     moment = requested_moment(story, None)
     in_order = tones(story, moment)
     met = [(shown, in_order[shown]) for shown, _ in speakers_before(story, moment)]
-    return StoryCard(
-        name,
-        label,
-        LANGUAGES.get(story.language, story.language),
-        scenes,
-        lines,
-        moment.dotted,
-        tuple(met[:FACES]),
-        max(len(met) - FACES, 0),
-        uploads.get(name),
-    )
+    language, more = LANGUAGES.get(story.language, story.language), max(len(met) - FACES, 0)
+    faces = tuple(met[:FACES])
+    return StoryCard(name, label, language, scenes, lines, moment.dotted, faces, more, uploads.get(name))
 
 
 def bar(counts: Any) -> list[tuple[str, float, float]]:

@@ -36,17 +36,7 @@ from understudy.server.problems import ProblemDetail, Refused
 from understudy.server.studies.context import AgreementCache, study_context_of, use_store
 from understudy.server.telemetry import LOG, METRICS_TYPE
 from understudy.story.dialogue import Agent
-from understudy.studies import participation
-from understudy.studies.chatting import (
-    ChatView,
-    agent_leaves,
-    chat_view,
-    look,
-    owed_reply,
-    renew_lease,
-    reply_as_agent,
-    say,
-)
+from understudy.studies import chatting, participation
 from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyCounts, StudyStatus, status_of
@@ -337,7 +327,7 @@ async def get_metrics(call: Call) -> Response:
 async def get_chat(call: Call, query: ChatQuery) -> StudyChatDocument:
     """Answers at once where something is new, else when something is, at the latest after `LONGEST_POLL_S`."""
     context = study_context_of(call.request)
-    view = await use_store(call.request, chat_view, call.path("token"), query.state)
+    view = await use_store(call.request, chatting.chat_view, call.path("token"), query.state)
     until, answer_at = monotonic() + LONGEST_POLL_S, 0.0
     while not _has_news(view, query) and monotonic() < until and not context.is_stopping.is_set():
         if monotonic() >= answer_at:
@@ -346,31 +336,31 @@ async def get_chat(call: Call, query: ChatQuery) -> StudyChatDocument:
         await asyncio.sleep(LOOK_EVERY_S)
         if await call.request.is_disconnected():
             break
-        view = await use_store(call.request, look, view)
+        view = await use_store(call.request, chatting.look, view)
     return _chat_document(view, query.after)
 
 
 @OPERATIONS("POST", f"{TAKE}/chat", "Say something; the same key again says it once", StudyChatDocument, refuses=(422,))
 async def post_message(call: Call, body: ChatBody) -> Any:
-    result = await use_store(call.request, say, call.path("token"), body.text, body.key)
+    result = await use_store(call.request, chatting.say, call.path("token"), body.text, body.key)
     if isinstance(result, list):
         return _refusal(result)
     await _answer_for_agent(call)
     return _chat_document(result, 0)
 
 
-def _has_news(view: ChatView, query: ChatQuery) -> bool:
+def _has_news(view: chatting.ChatView, query: ChatQuery) -> bool:
     has_more = any(message.number > query.after for message in view.messages)
     return has_more or view.state != query.state or view.item is None
 
 
-def _chat_document(view: ChatView, after: int) -> StudyChatDocument:
+def _chat_document(view: chatting.ChatView, after: int) -> StudyChatDocument:
     return msgspec.convert(view.document(after), StudyChatDocument)
 
 
 async def _answer_for_agent(call: Call) -> None:
     """Begin an agent's reply where it is owed one that nobody is making."""
-    owed = await use_store(call.request, owed_reply, call.path("token"))
+    owed = await use_store(call.request, chatting.owed_reply, call.path("token"))
     if owed is None:
         return
     context = study_context_of(call.request)
@@ -386,13 +376,13 @@ async def _reply_for_agent(request: Request, agents: Mapping[str, Agent], item: 
     try:
         for attempt in range(ATTEMPTS):
             try:
-                work = partial(reply_as_agent, context.store, item, agents[agent])
+                work = partial(chatting.reply_as_agent, context.store, item, agents[agent])
                 await to_thread.run_sync(work, limiter=context.reply_limiter)
                 return
             except Exception as error:
                 LOG.error("the reply of agent '%s' failed: %s", agent, type(error).__name__)
                 await asyncio.sleep(2.0**attempt)
-        await use_store(request, agent_leaves, item)
+        await use_store(request, chatting.agent_leaves, item)
     finally:
         renewing.cancel()
 
@@ -401,7 +391,7 @@ async def _renew_lease(request: Request, item: int) -> None:
     while True:
         await asyncio.sleep(RENEW_S)
         with suppress(UnderstudyError):  # what cannot be renewed runs out
-            await use_store(request, renew_lease, item)
+            await use_store(request, chatting.renew_lease, item)
 
 
 async def take(request: Request) -> Response:

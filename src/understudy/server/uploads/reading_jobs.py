@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import os
 import secrets
 import sys
@@ -26,13 +25,13 @@ from understudy.database import Database
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
+from understudy.server.telemetry import LOG
 from understudy.server.uploads.reader_process import MIB, UploadLimits
 from understudy.server.uploads.storage import refuse_if_disk_full
 from understudy.server.uploads.store import SentFile
 
 __all__ = ["ReadingJob", "ReadingJobs", "UploadSharing", "UploadState", "read_in_process"]
 
-LOG = logging.getLogger("understudy.server")
 MAX_FAILURES = 100  # failed jobs that are remembered
 MAX_RESULT_BYTES = 64 * 1024
 LOOK_S = 0.2  # between two looks at a job of another process
@@ -151,6 +150,11 @@ class UploadSharing:
         if not jobs and not self._recorded:
             return []
         states = {upload: _encoded(job) for upload, job in jobs}
+        changing = f"""UPDATE reading_jobs SET state = ?, until = {NOW} + ?
+                       WHERE upload = ? AND holder = ? RETURNING upload"""
+        adding = f"""INSERT INTO reading_jobs (state, until, upload, holder) VALUES (?, {NOW} + ?, ?, ?)
+                     ON CONFLICT (upload) DO UPDATE
+                     SET state = excluded.state, until = excluded.until, holder = excluded.holder"""
 
         def write(db: Database) -> list[str]:
             forgotten: list[str] = []
@@ -158,15 +162,10 @@ class UploadSharing:
                 db.rows("DELETE FROM reading_jobs WHERE upload = ? AND holder = ?", (upload, self._holder))
             for upload, state in states.items():
                 values = (state, ALIVE_S, upload, self._holder)
-                changing = f"""UPDATE reading_jobs SET state = ?, until = {NOW} + ?
-                               WHERE upload = ? AND holder = ? RETURNING upload"""
-                if not db.rows(changing, values):
-                    if upload in self._recorded:
-                        forgotten.append(upload)
-                    else:
-                        db.rows("DELETE FROM reading_jobs WHERE upload = ?", (upload,))
-                        adding = f"INSERT INTO reading_jobs (state, until, upload, holder) VALUES (?, {NOW} + ?, ?, ?)"
-                        db.rows(adding, values)
+                if upload not in self._recorded:
+                    db.rows(adding, values)
+                elif not db.rows(changing, values):
+                    forgotten.append(upload)
             return forgotten
 
         forgotten = await self._database.run(write)

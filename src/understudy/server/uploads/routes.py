@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
 from typing import Annotated, Literal
 
@@ -252,26 +252,15 @@ def _report(uploads: UploadService, row: UploadRow, max_unread: int, change: Cas
 
 
 def _summary(uploads: UploadService, row: UploadRow) -> Upload:
-    story, job = uploads.story_of(row), uploads.jobs.get(row.id)
-    scenes, lines = (0, 0) if story is None else story.count()
-    upload = Upload(
-        id=row.id,
-        state="ready" if row.deleted is None else "deleted",
-        story=row.story if row.deleted is None else None,
-        title=row.files[0].name if story is None else story.title,
-        language=None if story is None else story.language,
-        scenes=scenes,
-        lines=lines,
-        people=0 if story is None else len(story.cast()),
-        made=row.made,
-        files=_numbered(row.files),
-        fixes=[AppliedFix(fix.number, fix.what, fix.made) for fix in row.fixes[1:]],
-        fixable=row.fixable,
-        share=1.0,
-        form=row.form or None,
-        doubtful=0 if story is None else story.attributed_lines().doubtful,
-    )
-    finding = uploads.finding.get(row.id)
+    story, job, finding = uploads.story_of(row), uploads.jobs.get(row.id), uploads.finding.get(row.id)
+    upload = _blank(row.id, row.files, row.made)
+    upload.state, upload.story = ("ready", row.story) if row.deleted is None else ("deleted", None)
+    upload.fixes = [AppliedFix(fix.number, fix.what, fix.made) for fix in row.fixes[1:]]
+    upload.fixable, upload.form, upload.share = row.fixable, row.form or None, 1.0
+    if story is not None:
+        upload.title, upload.language = story.title, story.language
+        upload.scenes, upload.lines = story.count()
+        upload.people, upload.doubtful = len(story.cast()), story.attributed_lines().doubtful
     if job is None and finding is not None and finding.is_running:
         upload.finding, upload.share, upload.step = True, finding.share, finding.step
     return upload if job is None else _with_job(upload, job)
@@ -279,16 +268,17 @@ def _summary(uploads: UploadService, row: UploadRow) -> Upload:
 
 def _unstored_summary(uploads: UploadService, upload: str, job: ReadingJob) -> Upload:
     """An upload that is being read for the first time, or could not be read."""
-    files = _numbered(job.files)
-    summary = Upload(
-        id=upload, state="reading", story=None, title=files[0].name, language=None, scenes=0, lines=0, people=0,
-        made=job.made, files=files, fixes=[], fixable=False, share=job.share, can_retry=uploads.can_retry(upload),
-    )  # fmt: skip
+    summary = _blank(upload, job.files, job.made)
+    summary.can_retry = uploads.can_retry(upload)
     return _with_job(summary, job)
 
 
-def _numbered(files: Iterable[SentFile]) -> list[UploadedFile]:
-    return [UploadedFile(number, file.name, file.size) for number, file in enumerate(files, 1)]
+def _blank(upload: str, files: Sequence[SentFile], made: str) -> Upload:
+    sent = [UploadedFile(number, file.name, file.size) for number, file in enumerate(files, 1)]
+    return Upload(
+        id=upload, state="reading", story=None, title=files[0].name, language=None, scenes=0, lines=0, people=0,
+        made=made, files=sent, fixes=[], fixable=False, share=0.0,
+    )  # fmt: skip
 
 
 def _with_job(upload: Upload, job: ReadingJob) -> Upload:

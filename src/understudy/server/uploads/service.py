@@ -9,7 +9,6 @@ from them at any time.
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -28,24 +27,16 @@ from understudy.formats.prose.corrections import read_corrections
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
-from understudy.server.uploads import storage
+from understudy.server.telemetry import LOG
+from understudy.server.uploads import reader_process, storage
 from understudy.server.uploads.fixes import CastChange, Fix, QuotationFix, apply_fix, cast_change
 from understudy.server.uploads.quotations import decide, decided_only, listed_quotations
-from understudy.server.uploads.reader_process import (
-    FIXED_CAST,
-    FIXED_QUOTATIONS,
-    SENT_FOLDER,
-    USED_CAST,
-    USED_QUOTATIONS,
-    UploadLimits,
-)
 from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, UploadSharing, UploadState, read_in_process
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, StoryNameTaken, UploadRow, UploadStore
 from understudy.story.storyfile import Story
 
 __all__ = ["UploadService"]
 
-LOG = logging.getLogger("understudy.server")
 SYNC_S = 1.0  # between two looks at what other processes did
 INCOMPLETE_S = 3600  # after which an upload that another process may be receiving is taken for abandoned
 
@@ -58,12 +49,12 @@ class UploadService:
         database: ServerDatabase,
         registry: StoryRegistry,
         folder: Path,
-        limits: UploadLimits | None = None,
+        limits: reader_process.UploadLimits | None = None,
         owns_folder: bool = True,
         looks_for_people: bool = True,
     ) -> None:
         """`owns_folder` where no other process uses the folder."""
-        self.limits = limits or UploadLimits()
+        self.limits = limits or reader_process.UploadLimits()
         self.store = UploadStore(database)
         self.jobs = ReadingJobs()
         self.finding = ReadingJobs()
@@ -232,10 +223,10 @@ class UploadService:
 
     async def _first_read(self, row: UploadRow, work: Path, received: storage.ReceivedForm) -> None:
         try:
-            sent = [work / SENT_FOLDER / file.name for file in received.files]
+            sent = [work / reader_process.SENT_FOLDER / file.name for file in received.files]
             fixable = await self._read(row, work)
-            cast_toml = await to_thread.run_sync(_read_text, work / USED_CAST)
-            decided = await to_thread.run_sync(_decided_in, work / USED_QUOTATIONS)
+            cast_toml = await to_thread.run_sync(_read_text, work / reader_process.USED_CAST)
+            decided = await to_thread.run_sync(_decided_in, work / reader_process.USED_QUOTATIONS)
             first = StoredFix(0, AS_SENT, cast_toml, row.made, decided)
             row = replace(row, fixable=fixable, fixes=(first,))
             story = await to_thread.run_sync(self._files.adopt, work, row)
@@ -454,15 +445,15 @@ class UploadService:
             await _remove_folder(work)
 
     async def _export_files(self, row: UploadRow, work: Path) -> None:
-        (work / SENT_FOLDER).mkdir()
+        (work / reader_process.SENT_FOLDER).mkdir()
         for file in row.files:
-            with (work / SENT_FOLDER / file.name).open("xb") as stream:
+            with (work / reader_process.SENT_FOLDER / file.name).open("xb") as stream:
                 async for piece in self.store.pieces(file):
                     await to_thread.run_sync(stream.write, piece)
         if row.was_fixed:
-            (work / FIXED_CAST).write_text(row.cast_toml, encoding="utf-8")
+            (work / reader_process.FIXED_CAST).write_text(row.cast_toml, encoding="utf-8")
         if row.quotations_toml:
-            (work / FIXED_QUOTATIONS).write_text(row.quotations_toml, encoding="utf-8")
+            (work / reader_process.FIXED_QUOTATIONS).write_text(row.quotations_toml, encoding="utf-8")
 
     async def _read(self, row: UploadRow, work: Path) -> bool:
         async with self._readers:
@@ -510,9 +501,9 @@ class UploadService:
 
 
 def _move_received(work: Path, received: list[storage.ReceivedFile]) -> None:
-    (work / SENT_FOLDER).mkdir()
+    (work / reader_process.SENT_FOLDER).mkdir()
     for file in received:
-        file.path.replace(work / SENT_FOLDER / file.name)
+        file.path.replace(work / reader_process.SENT_FOLDER / file.name)
 
 
 def _read_text(path: Path) -> str:

@@ -10,21 +10,8 @@ from understudy.studies.kinds import annotate, candidates, chat, criteria, guess
 
 __all__ = ["KINDS", "kind_of"]
 
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        personas.KIND,
-        revise.KIND,
-        chat.KIND,
-        rate.KIND,
-        criteria.KIND,
-        likely.KIND,
-        annotate.KIND,
-        candidates.KIND,
-        guess.KIND,
-        prefer.KIND,
-    )
-}
+MODULES = (personas, revise, chat, rate, criteria, likely, annotate, candidates, guess, prefer)
+KINDS: Mapping[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
 
 
 def kind_of(name: str) -> Kind:

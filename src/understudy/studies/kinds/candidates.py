@@ -141,17 +141,11 @@ def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -
     most = len(agents) - LEAST_NEGATIVES
     questions = (
         Question(
-            PICKED,
-            "choices",
-            f"Which of these could {who} say now?",
-            options,
-            is_required=False,
-            is_shuffled=True,
-            most=most,
-            help=f"At most {most}: the ones that fit best.",
+            PICKED, "choices", f"Which of these could {who} say now?", options, is_required=False, is_shuffled=True,
+            most=most, help=f"At most {most}: the ones that fit best.",
         ),
         Question(WRITTEN, "text", "If none would do: what could they say?", is_required=False, most_words=LONGEST),
-    )
+    )  # fmt: skip
     return StudyItem(name, tuple(_blocks(example)), questions, {"agents": agents, "own": own})
 
 

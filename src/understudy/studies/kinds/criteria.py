@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
 from understudy.papers.hpd.published import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
+from understudy.studies import questions
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import (
     GivenAnswer,
@@ -24,15 +26,6 @@ from understudy.studies.kind import (
     simulated_rating,
     without_checks,
     write_json_lines,
-)
-from understudy.studies.questions import (
-    OWN,
-    QUESTION_KEYS,
-    AgentReplies,
-    AskedQuestion,
-    dialogue_block,
-    persona_blocks,
-    questions_of,
 )
 from understudy.studies.study import Study
 
@@ -74,16 +67,16 @@ own = true                  # the story's own reply is rated too
 
 def _items(study: Study, progress: Progress) -> list[StudyItem]:
     """An item for each different reply; what several agents say alike is rated once, for all of them."""
-    study.only(*QUESTION_KEYS, "agents", "own")
-    story, asked = questions_of(study)
+    study.only(*questions.QUESTION_KEYS, "agents", "own")
+    story, asked = questions.questions_of(study)
     names = _speakers(study, asked)
-    replies = AgentReplies(study, story)
+    replies = questions.AgentReplies(study, story)
     items: list[StudyItem] = []
     for number, question in enumerate(asked):
         progress("Replies", number, len(asked))
-        about = persona_blocks(question.situation)
+        about = questions.persona_blocks(question.situation)
         for nth, (text, agents) in enumerate(replies.different(names, question), 1):
-            blocks = (*about, dialogue_block(question, text))
+            blocks = (*about, questions.dialogue_block(question, text))
             items.append(StudyItem(f"{question.name}.{nth}", blocks, SCALES, {"agents": agents}))
     progress("Replies", len(asked), len(asked))
     if not items:
@@ -91,12 +84,12 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
     return items
 
 
-def _speakers(study: Study, asked: Sequence[AskedQuestion]) -> list[str]:
+def _speakers(study: Study, asked: Sequence[questions.AskedQuestion]) -> list[str]:
     if "agents" in study.material:
         names = list(dict.fromkeys(study.texts("agents")))
     else:
         names = list(dict.fromkeys(name for question in asked for name in question.proposed))
-    return [*names, *([OWN] if study.flag("own") else [])]
+    return [*names, *([questions.OWN] if study.flag("own") else [])]
 
 
 def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
@@ -106,20 +99,17 @@ def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, A
 
 def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """HPD's human columns, a row for each agent and criterion."""
-    judged = without_checks(answers)
-    agents = dict.fromkeys(agent for each in judged for agent in each.item.hidden["agents"])
-    return [
-        mean_row(
-            {"agent": agent},
-            metric,
-            [each for each in judged if agent in each.item.hidden["agents"]],
-            lambda each, name=name: each.answer.get(name),  # type: ignore[misc]
-            hpd_rating(agent, metric),
-            study.seed,
-        )
-        for agent in agents
-        for name, metric in METRICS.items()
-    ]
+    judged, rows = without_checks(answers), list[Row]()
+    for agent in dict.fromkeys(agent for each in judged for agent in each.item.hidden["agents"]):
+        of_agent = [each for each in judged if agent in each.item.hidden["agents"]]
+        for name, metric in METRICS.items():
+            paper, value = hpd_rating(agent, metric), partial(_rating, name)
+            rows.append(mean_row({"agent": agent}, metric, of_agent, value, paper, study.seed))
+    return rows
+
+
+def _rating(name: str, each: GivenAnswer) -> float | None:
+    return each.answer.get(name)
 
 
 def _write_ratings(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:

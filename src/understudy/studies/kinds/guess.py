@@ -169,13 +169,9 @@ def masked_item(
     scenes = (*(Option(block.name, block.title) for block in blocks[1:]), *further)
     questions = tuple(question for mask in masks for question in _questions(mask, candidates, scenes))
     hidden = {
-        "show": show,
-        "episode": episode,
-        "scene": number,
-        "answers": dict(masked.answers),
-        "masks": list(masks),
+        "show": show, "episode": episode, "scene": number, "answers": dict(masked.answers), "masks": list(masks),
         "is_one_each": len(candidates) == len(masks),
-    }
+    }  # fmt: skip
     numbers = "x".join(f"{level:02d}" for level in episode)
     return StudyItem(f"{show.replace('.', '')}/{numbers}/{number}", tuple(blocks), questions, hidden)
 
@@ -251,19 +247,12 @@ def _annotations(answers: Sequence[GivenAnswer]) -> Iterator[tuple[str, Annotati
 
 
 def _guesses_of(answers: Sequence[GivenAnswer]) -> list[SpeakerGuess]:
-    return [
-        SpeakerGuess(
-            each.item.hidden["show"],
-            tuple(each.item.hidden["episode"]),
-            instance.scene,
-            instance.place,
-            each.item.hidden["answers"][mask],
-            each.answer[f"{mask} who"],
-            each.person,
-        )
-        for each, mask, instance in _speakers(answers)
-        if each.answer.get(f"{mask} who")
-    ]
+    guesses = list[SpeakerGuess]()
+    for each, mask, at in _speakers(answers):
+        if guess := each.answer.get(f"{mask} who"):
+            show, who = each.item.hidden["show"], each.item.hidden["answers"][mask]
+            guesses.append(SpeakerGuess(show, at.episode, at.scene, at.place, who, guess, each.person))
+    return guesses
 
 
 def _needed_scenes(answers: Sequence[GivenAnswer]) -> dict[ShowInstance, list[str]]:
@@ -332,18 +321,14 @@ def _write_annotation(_: Study, answers: Sequence[GivenAnswer], folder: Path) ->
         writer.writerow(HEADS)
         writer.writerows(_cells(annotation) for annotation in of_person)
         replace_text(folder / f"{source.replace('/', ' ')}.tsv", text.getvalue())
-    needed = _needed_scenes(answers)
     records = [
         {
-            "show": show,
-            "episode": _episode(at),
-            "scene": at.scene,
-            "place": at.place,
-            "needed": [_number(name) for name in names],
-            "moments": names,
+            "show": show, "episode": _episode(at), "scene": at.scene, "place": at.place,
+            # The number of a scene by its moment: enough where scenes are counted throughout, as in TVShowGuess.
+            "needed": [int(name.rpartition(".")[2]) for name in names], "moments": names,
         }
-        for (show, at), names in needed.items()
-    ]
+        for (show, at), names in _needed_scenes(answers).items()
+    ]  # fmt: skip
     if records:
         write_json_lines(folder / NEEDED, records)
 
@@ -365,11 +350,6 @@ def _episode(at: Instance) -> str:
         )
     season, episode = at.episode if len(at.episode) == 2 else (0, *(at.episode or (0,)))
     return f"{season:02d}x{episode:02d}"
-
-
-def _number(name: str) -> int:
-    """The number of a scene by its moment: enough where scenes are counted throughout, as in TVShowGuess."""
-    return int(name.rpartition(".")[2])
 
 
 def _write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:

@@ -64,13 +64,8 @@ def written_sentences(answer: Answer) -> tuple[str, ...]:
 
 def _items(study: Study, _: Progress) -> list[StudyItem]:
     study.only("count", "sentences", "words")
-    question = Question(
-        SENTENCES,
-        "texts",
-        "Sentences of your person",
-        least=study.number("sentences", LEAST),
-        most_words=study.number("words", MOST_WORDS),
-    )
+    least, most_words = study.number("sentences", LEAST), study.number("words", MOST_WORDS)
+    question = Question(SENTENCES, "texts", "Sentences of your person", least=least, most_words=most_words)
     return [StudyItem(f"persona {number + 1}", (), (question,)) for number in range(study.number("count", 20))]
 
 

@@ -25,17 +25,9 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
+from understudy.studies import questions
 from understudy.studies.item import Block, Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
-from understudy.studies.questions import (
-    OWN,
-    QUESTION_KEYS,
-    AgentReplies,
-    AskedQuestion,
-    dialogue_block,
-    persona_blocks,
-    questions_of,
-)
 from understudy.studies.study import Study
 
 __all__ = ["KIND"]
@@ -73,12 +65,12 @@ pairs = 1                   # pairs of agents that each question is put to
 
 
 def _items(study: Study, progress: Progress) -> list[StudyItem]:
-    study.only(*QUESTION_KEYS, "agents", "own", "ties", "pairs")
-    names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
+    study.only(*questions.QUESTION_KEYS, "agents", "own", "ties", "pairs")
+    names = [*dict.fromkeys(study.texts("agents")), *([questions.OWN] if study.flag("own") else [])]
     if len(names) < 2:
         raise InputError("`agents` names one alone: a `prefer` study needs two or more, or one and `own = true`")
-    story, asked = questions_of(study)
-    replies = AgentReplies(study, story)
+    story, asked = questions.questions_of(study)
+    replies = questions.AgentReplies(study, story)
     rng = random.Random(study.seed)  # noqa: S311
     drawn = _PairDraw(names, rng)
     wanted = min(study.number("pairs", 1), len(drawn.pairs))
@@ -115,7 +107,7 @@ class _PairDraw:
 
 
 def _put(
-    question: AskedQuestion, drawn: _PairDraw, wanted: int, replies: AgentReplies, ties: bool
+    question: questions.AskedQuestion, drawn: _PairDraw, wanted: int, replies: questions.AgentReplies, ties: bool
 ) -> Iterator[StudyItem]:
     count = 0
     for pair in drawn.in_turn():
@@ -129,18 +121,17 @@ def _put(
 
 
 def _item(
-    question: AskedQuestion, number: int, agents: Mapping[str, str], texts: Mapping[str, str | None], ties: bool
+    question: questions.AskedQuestion,
+    number: int,
+    agents: Mapping[str, str],
+    texts: Mapping[str, str | None],
+    ties: bool,
 ) -> StudyItem:
     options = [Option(side, texts[agent] or "") for side, agent in agents.items()]
     who = question.situation.persona.name
-    asked = Question(
-        PREFERRED,
-        "choice",
-        f"What would {who} rather say?",
-        (*options, *([Option(TIE, "Neither is better")] if ties else [])),
-        is_shuffled=True,
-    )
-    blocks = (*persona_blocks(question.situation), dialogue_block(question))
+    shown = (*options, *([Option(TIE, "Neither is better")] if ties else []))
+    asked = Question(PREFERRED, "choice", f"What would {who} rather say?", shown, is_shuffled=True)
+    blocks = (*questions.persona_blocks(question.situation), questions.dialogue_block(question))
     return StudyItem(f"{question.name}.{number}", blocks, (asked,), agents)
 
 
@@ -153,16 +144,12 @@ def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, A
 
 def _choices(answers: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
     """What was chosen; questions of one scene resemble each other, so they are drawn together in a bootstrap."""
-    return [
-        PairwiseChoice(
-            each.item.name.partition(".")[0],
-            each.person,
-            each.item.hidden["a"],
-            each.item.hidden["b"],
-            each.item.hidden.get(each.answer[PREFERRED]),
-        )
-        for each in without_checks(answers)
-    ]
+    choices = list[PairwiseChoice]()
+    for each in without_checks(answers):
+        scene, agents = each.item.name.partition(".")[0], each.item.hidden
+        chosen = agents.get(each.answer[PREFERRED])
+        choices.append(PairwiseChoice(scene, each.person, agents["a"], agents["b"], chosen))
+    return choices
 
 
 def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:

@@ -79,14 +79,9 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
     items = []
     for number, sentences in enumerate(personas, 1):
         progress("Items", number, len(personas))
-        question = Question(
-            SENTENCES,
-            "texts",
-            "Each sentence in other words, in the same order",
-            least=len(sentences),
-            most=len(sentences),
-            most_words=study.number("words", MOST_WORDS),
-        )
+        label, size = "Each sentence in other words, in the same order", len(sentences)
+        most_words = study.number("words", MOST_WORDS)
+        question = Question(SENTENCES, "texts", label, least=size, most=size, most_words=most_words)
         block = Block("What somebody says of themselves", tuple(ShownLine(None, text) for text in sentences))
         items.append(StudyItem(f"persona {number}", (block,), (question,)))
     return items
