@@ -1,4 +1,4 @@
-"""How many modules one has to open to follow what is done every day: no more than `budget.toml` says."""
+"""How large the package is, and how many modules a reply and the reading of a file go through: `budget.toml` has bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-BUDGET: dict[str, int] = tomllib.loads(Path(__file__).with_name("budget.toml").read_text(encoding="utf-8"))["paths"]
+PACKAGE = Path(__file__).parents[1] / "src" / "understudy"
+BUDGETS = tomllib.loads(Path(__file__).with_name("budget.toml").read_text(encoding="utf-8"))
+SIZE: dict[str, int] = BUDGETS["size"]
+BUDGET: dict[str, int] = BUDGETS["paths"]
 
 COUNTING = """
 import sys
@@ -114,3 +117,19 @@ def test_no_reader_is_imported_before_a_file_is_of_its_format() -> None:
         "tei",
     )
     assert [name for name in readers if f"understudy.formats.{name}" in loaded] == []
+
+
+def test_the_package_is_no_larger_than_its_budget() -> None:
+    lines = {
+        path: sum(map(bool, map(str.strip, path.read_text(encoding="utf-8").splitlines())))
+        for path in PACKAGE.rglob("*.py")
+    }
+    folders = {path.relative_to(PACKAGE).parts[0] for path in lines if path.parent != PACKAGE}
+    sizes = {
+        "lines": sum(lines.values()), "modules": len(lines), "folders": len(folders),
+        "longest_module": max(lines.values()),
+    }  # fmt: skip
+    assert {name: size for name, size in sizes.items() if size > SIZE[name]} == {}, "larger than budget.toml allows"
+    assert {name: size for name, size in sizes.items() if size < 0.99 * SIZE[name]} == {}, (
+        "a gain: write the smaller number into tests/budget.toml, so that it stays"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.agents.conversation import Said, message_last, perspective
+from understudy.agents.conversation import ConversationTurn, message_last, perspective
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Moment
@@ -12,18 +12,26 @@ ANN = Situation(Persona("Ann", EARLY), faced=Other("Bob"))
 
 
 def test_what_was_said_later_than_its_moment_a_character_does_not_know() -> None:
-    said = [Said(None, "Hello", EARLY), Said("Ann", "It burned", LATE), Said(None, "And now?")]
+    said = [
+        ConversationTurn(None, "Hello", EARLY),
+        ConversationTurn("Ann", "It burned", LATE),
+        ConversationTurn(None, "And now?"),
+    ]
     assert perspective(said, ANN) == (Turn("Bob", "Hello"), Turn("Bob", "And now?"))
 
 
 def test_what_was_said_while_it_was_away_it_does_not_know_but_for_the_message_it_answers() -> None:
     away = ("Carl", "Dora")
-    said = [Said("Carl", "Psst", present=away), Said("Ann", "Hm", present=away), Said("Carl", "Ann?", present=away)]
+    said = [
+        ConversationTurn("Carl", "Psst", present=away),
+        ConversationTurn("Ann", "Hm", present=away),
+        ConversationTurn("Carl", "Ann?", present=away),
+    ]
     assert perspective(said, ANN) == (Turn("Ann", "Hm"), Turn("Carl", "Ann?"))
 
 
 def test_a_stranger_has_a_name_too_and_what_must_not_come_again_stands_before_the_message() -> None:
-    said = [Said(None, "Hello")]
+    said = [ConversationTurn(None, "Hello")]
     assert perspective(said, Situation(Persona("Ann"))) == (Turn("You", "Hello"),)
     assert perspective(said, ANN, ["Hi"]) == (Turn("Ann", "Hi"), Turn("Bob", "Hello"))
 

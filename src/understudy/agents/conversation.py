@@ -33,14 +33,14 @@ from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
 
-__all__ = ["Conversation", "Said", "message_last", "other_speaker", "perspective", "write_reply"]
+__all__ = ["Conversation", "ConversationTurn", "message_last", "other_speaker", "perspective", "write_reply"]
 
 STOP_TIMEOUT_S = 5.0  # how long a cancelled agent is waited for
 
 Item = TypeVar("Item")
 
 
-class Said(NamedTuple):
+class ConversationTurn(NamedTuple):
     """Something that was said, and what decides who knows of it."""
 
     speaker: str | None
@@ -56,7 +56,9 @@ def other_speaker(situation: Situation) -> str:
     return situation.faced.name if situation.faced else USER_NAME
 
 
-def perspective(said: Sequence[Said], situation: Situation, not_again: Sequence[str] = ()) -> tuple[Turn, ...]:
+def perspective(
+    said: Sequence[ConversationTurn], situation: Situation, not_again: Sequence[str] = ()
+) -> tuple[Turn, ...]:
     """The history as a character knows it: nothing that was said later than its moment, or while it was away.
 
     What was said last it has heard, wherever it was: it is to answer that. Texts in `not_again` count as said by it
@@ -84,7 +86,7 @@ def message_last(said: Sequence[Item], is_reply: Callable[[Item], bool], is_own:
     return [*said[:asked], *replies, said[asked]]
 
 
-class Remembering(Protocol):
+class UserMemory(Protocol):
     """Keeps what is told in a conversation for later ones."""
 
     def recall(self, situation: Situation) -> Situation:
@@ -125,7 +127,7 @@ class Conversation:
     facing: str | Other | None = None
     answered: list[AnsweredMessage] = field(default_factory=list)
     lore: tuple[LoreEntry, ...] = ()
-    remembered: Remembering | None = None
+    remembered: UserMemory | None = None
     """Set where what the user tells of themselves is to be kept."""
     greeting: Greeting | None = field(default=None, init=False)
 
@@ -200,15 +202,15 @@ class Conversation:
             self.remembered.take_back(len(self.answered))
         return self.answered.pop() if self.answered else None
 
-    def _said(self) -> Iterator[Said]:
+    def _said(self) -> Iterator[ConversationTurn]:
         if self.greeting is not None:
-            yield Said(self.name, self.greeting.text, self.greeting.moment)
+            yield ConversationTurn(self.name, self.greeting.text, self.greeting.moment)
         for situation, message, reply in self.answered:
-            yield Said(message.speaker, message.text, situation.persona.moment)
-            yield Said(situation.persona.name, reply.text, situation.persona.moment)
+            yield ConversationTurn(message.speaker, message.text, situation.persona.moment)
+            yield ConversationTurn(situation.persona.name, reply.text, situation.persona.moment)
 
     def _history(self, message: Turn) -> tuple[Turn, ...]:
-        return perspective([*self._said(), Said(message.speaker, message.text)], self.situation)
+        return perspective([*self._said(), ConversationTurn(message.speaker, message.text)], self.situation)
 
     def turns(self) -> list[dict[str, Any]]:
         return [

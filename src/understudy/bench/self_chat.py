@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.agents.conversation import Said, perspective
+from understudy.agents.conversation import ConversationTurn, perspective
 from understudy.bench.answers import MissingAnswers, prompt_of
 from understudy.bench.run import manifest_of, sampled
 from understudy.errors import AgentError, InputError, StoryError
@@ -214,7 +214,7 @@ def hold_chat(speakers: Speakers, pairing: Pairing, turns: int, given: str) -> C
         else:
             try:
                 own = situation.persona.name
-                said = [Said(own if line.side == side else None, line.text) for line in lines]
+                said = [ConversationTurn(own if line.side == side else None, line.text) for line in lines]
                 text = agent.reply(situation, perspective(said, situation)).text
             except AgentError as error:
                 raise AgentError(f"'{name}' failed in chat {pairing.id}, turn {number + 1}: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 from understudy.story.dialogue import Evidence, Reply, Situation
 from understudy.story.persona import FoundSentence, Other
-from understudy.story.storyfile import CastMember, FileCounts, Story, UnreadLine
+from understudy.story.storyfile import CastMember, FileCounts, Story, UnreadSourceLine
 from understudy.story.types import Finding, Line, Moment, Relation, Scene
 from understudy.story.wording import tie_sentence
 
@@ -42,7 +42,7 @@ def cast_document(cast: Iterable[CastMember]) -> list[Document]:
     ]
 
 
-def reading_document(story: Story, unread: Iterable[UnreadLine]) -> Document:
+def reading_document(story: Story, unread: Iterable[UnreadSourceLine]) -> Document:
     """What became of every source line of every file, and the cast; `unread` are the lines to list in full."""
     reasons: dict[str, dict[str, int]] = {}
     for line in story.unread():

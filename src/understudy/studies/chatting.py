@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from understudy.agents.conversation import Said, perspective
+from understudy.agents.conversation import ConversationTurn, perspective
 from understudy.errors import InputError
 from understudy.story.dialogue import Agent, Situation, Turn
 from understudy.story.persona import Other, Persona
@@ -324,6 +324,6 @@ def _situation(item: StudyItem, view: ChatView) -> tuple[Situation, tuple[Turn, 
     """What an agent is given: its own persona, and what was said as a talk with a stranger."""
     language = item.hidden["language"]
     situation = Situation(Persona("Me", profile=view.persona, language=language), faced=Other("Partner"))
-    said = [Said("Me" if message.side == view.side else None, message.text) for message in view.messages]
+    said = [ConversationTurn("Me" if message.side == view.side else None, message.text) for message in view.messages]
     # Agents answer: one that has the first turn is greeted, which its partner does not see.
-    return situation, perspective(said or [Said(None, GREETINGS[language])], situation)
+    return situation, perspective(said or [ConversationTurn(None, GREETINGS[language])], situation)

@@ -56,7 +56,10 @@ class Participant:
         return views[-1]
 
     async def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        response = await self.client.request(method, self.take + path, json=body)
+        try:
+            response = await self.client.request(method, self.take + path, json=body)
+        except httpx.TransportError:  # an idle connection that the server closes just then: browsers send again
+            response = await self.client.request(method, self.take + path, json=body)
         assert response.status_code == 200, response.text
         document: dict[str, Any] = response.json()
         return document

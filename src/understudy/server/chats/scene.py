@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from understudy.agents.conversation import Said, perspective
+from understudy.agents.conversation import ConversationTurn, perspective
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
 from understudy.formats.cards.document import greetings_for
 from understudy.people.memory import remembered_person
@@ -120,7 +120,7 @@ def history_for(
             names[message.author] = _known_as(story, message, persona)
         return names[message.author]
 
-    said = [Said(speaker(each), each.text, _moment_of(story, each), each.present) for each in path]
+    said = [ConversationTurn(speaker(each), each.text, _moment_of(story, each), each.present) for each in path]
     return perspective(said, situation, not_again)
 
 

@@ -228,7 +228,7 @@ async def answer_search(call: Call, query: SearchQuery) -> FoundLines:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLine:
+class PageLine:
     moment: str
     speaker: str | None
     text: Highlighted
@@ -240,7 +240,7 @@ class ShownScene:
     moment: str
     setting: str
     present: tuple[str, ...]
-    lines: tuple[ShownLine, ...]
+    lines: tuple[PageLine, ...]
     begins: bool
     """Whether this is the beginning of the scene, not a later segment."""
 
@@ -327,9 +327,9 @@ def _scenes(story: Story, at: Moment, page: StoryPage, words: tuple[str, ...]) -
     return shown
 
 
-def _line(line: Line, names: dict[str, str], words: tuple[str, ...]) -> ShownLine:
+def _line(line: Line, names: dict[str, str], words: tuple[str, ...]) -> PageLine:
     speaker = None if line.speaker is None else names.get(line.speaker, line.speaker)
-    return ShownLine(line.moment.dotted, speaker, highlight(line.text, words) if words else [(line.text, False)])
+    return PageLine(line.moment.dotted, speaker, highlight(line.text, words) if words else [(line.text, False)])
 
 
 def _next(story: Story, name: str, at: Moment) -> NextScene | None:

@@ -2,7 +2,7 @@
 
 from understudy.story.storyfile.database import DOUBTFUL, LineSpans, Spans
 from understudy.story.storyfile.people import CardRecord, CastMember
-from understudy.story.storyfile.story import FileCounts, Story, UnreadLine
+from understudy.story.storyfile.story import FileCounts, Story, UnreadSourceLine
 from understudy.story.storyfile.validation import is_story_file, validate_story_file
 from understudy.story.storyfile.writing import StoryWriter
 
@@ -15,7 +15,7 @@ __all__ = [
     "Spans",
     "Story",
     "StoryWriter",
-    "UnreadLine",
+    "UnreadSourceLine",
     "is_story_file",
     "validate_story_file",
 ]

@@ -31,7 +31,7 @@ from understudy.story.storyfile.people import CardFile, CardRecord, CastMember, 
 from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 from understudy.story.types import Character, Dated, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 
-__all__ = ["FileCounts", "Story", "UnreadLine"]
+__all__ = ["FileCounts", "Story", "UnreadSourceLine"]
 
 PASTS = 64  # most recently used ones that stay open
 PRESENT = 1 << 14  # lines whose company is remembered
@@ -60,7 +60,7 @@ class _SpokenText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadLine:
+class UnreadSourceLine:
     """A source line that became no part of the story, and why."""
 
     source: Source
@@ -388,12 +388,12 @@ class Story:
         formats = {file.format for file in self.files()}
         return "card" in formats and formats <= {"card", "lorebook"}
 
-    def unread(self) -> Iterator[UnreadLine]:
+    def unread(self) -> Iterator[UnreadSourceLine]:
         rows = self._db.stream(
             "SELECT files.name, line, text, reason FROM unread JOIN files ON files.id = file ORDER BY unread.rowid"
         )
         for file, line, text, reason in rows:
-            yield UnreadLine(Source(file, line), text, reason)
+            yield UnreadSourceLine(Source(file, line), text, reason)
 
     def spans(self) -> Iterator[LineSpans]:
         """The lines that have their spans in the source's text, in order; only those of novels do."""
