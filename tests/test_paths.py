@@ -1,4 +1,4 @@
-"""How large the package is, and how many modules a reply and the reading of a file go through: `budget.toml` has bounds."""
+"""How large the package is, and how many modules a reply and a file go through: `budget.toml` has the bounds."""
 
 from __future__ import annotations
 
