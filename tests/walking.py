@@ -69,7 +69,7 @@ class Walk:
         """Ask by a route's template; `json` or `data` makes the body."""
         method, _, path = template.partition(" ")
         self.walked.add(template)
-        body = {kind: parts.pop(kind) for kind in ("json", "data") if kind in parts}
+        body: dict[str, Any] = {kind: parts.pop(kind) for kind in ("json", "data") if kind in parts}
         for name, value in parts.items():
             path = re.sub(rf"\{{{name}(:path)?\}}", quote(value, safe=""), path)
         status, headers, content = await _answered(self.app, method, path, query or {}, body)
