@@ -136,8 +136,8 @@ def guard(story):
 """
 
 
-def prepare(page: str, folder: Path) -> None:
-    """What the commands of a page are given: the files of whoever follows it."""
+def prepare(page: str, folder: Path, whole: bool = False) -> None:
+    """What the commands of a page are given: the files of whoever follows it; of a novel chapters, or the whole."""
     for name in ("lines.txt", "sentences.txt", "million.txt"):
         (folder / name).write_text("\n".join(LINES) + "\n", encoding="utf-8")
     judged = [{"text": text, "fit": index % 2 == 1} for index, text in enumerate((*LINES, *map(str.upper, LINES)))]
@@ -156,6 +156,21 @@ def prepare(page: str, folder: Path) -> None:
     for script in (folder / "my-story").glob("*.txt"):
         shutil.copy(script, folder / "scripts")
     if page in ("docs/novels.md", "docs/formats.md"):
-        shutil.copy(realdata.folder("pdnc/Emma") / "novel_text.txt", folder / "emma.txt")
+        text = (realdata.folder("pdnc/Emma") / "novel_text.txt").read_text(encoding="utf-8")
+        (folder / "emma.txt").write_text(text if whole else some_chapters(text), encoding="utf-8")
     code = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     (folder / "mine.py").write_text("\n".join(code) if page == "docs/writing-an-agent.md" else MINE, encoding="utf-8")
+
+
+CHAPTERS = (range(1, 16), (1, 2, 3), (6,))
+"""Of Emma's three volumes: four tenths of the novel, in which is whoever the pages name."""
+
+
+def some_chapters(novel: str) -> str:
+    """The chapters in which is whoever the pages name, under the headings that the novel has."""
+    volumes = re.split(r"(?m)^(?=VOLUME )", novel)
+    kept = volumes[:1]
+    for volume, numbers in zip(volumes[1:], CHAPTERS, strict=True):
+        chapters = re.split(r"(?m)^(?=CHAPTER )", volume)
+        kept += [chapters[0], *(chapters[number] for number in numbers)]
+    return "".join(kept)

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from documented import NOT_RUN, PAGES, PrintedCommand, commands_of, prepare, reason_not_run
+from remembering import remember
 from understudy.cli import understudy
 
 COMMANDS = [command for page in PAGES for command in commands_of(page)]
@@ -25,13 +26,28 @@ NEAR = 0.03  # a score on a bound may fall to the other side on another processo
 ENVIRONMENT = {"COLUMNS": "80", "UNDERSTUDY_AGENT": "guarded", "NO_COLOR": "1"}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(command.page == page for command in IN_PAGES)])
-def test_commands_run_in_the_order_they_are_printed(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+RUN_ELSEWHERE = {("README.md", "understudy bench guard demo"): "docs/benches.md"}
+"""Commands that take seconds, need nothing of those before them, and are run on the page that prints their output."""
+WITH_A_NOVEL = ("docs/novels.md", "docs/formats.md")
+
+
+@pytest.mark.parametrize(
+    ("page", "whole"),
+    [
+        *((page, False) for page in PAGES if any(command.page == page for command in IN_PAGES)),
+        *(pytest.param(page, True, marks=pytest.mark.thorough) for page in WITH_A_NOVEL),
+    ],
+)
+def test_commands_run_in_the_order_they_are_printed(
+    page: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With chapters of a novel; with the whole of it when there is time."""
+    remember(monkeypatch)
     folder = tmp_path / "folder"
     folder.mkdir()
     commands = [command for command in COMMANDS if command.page == page and not reason_not_run(command)]
     if commands:
-        prepare(page, folder)
+        prepare(page, folder, whole)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "mine", raising=False)
@@ -40,6 +56,8 @@ def test_commands_run_in_the_order_they_are_printed(page: str, tmp_path: Path, m
         monkeypatch.setenv(name, value)
     outputs: dict[str, str] = {}
     for command in commands:
+        if (page, without_comment(command)) in RUN_ELSEWHERE:
+            continue
         if command.text in outputs:  # shown once more, with its output
             compare(command, outputs[command.text])
             continue
@@ -51,6 +69,10 @@ def test_commands_run_in_the_order_they_are_printed(page: str, tmp_path: Path, m
             assert result.exit_code == 0, f"{command}\n{result.output}"
             outputs[command.text] = result.stdout
         compare(command, outputs[command.text])
+
+
+def without_comment(command: PrintedCommand) -> str:
+    return command.text.partition("#")[0].rstrip()
 
 
 def compare(command: PrintedCommand, output: str) -> None:
@@ -102,6 +124,15 @@ def test_what_is_not_run_is_needed() -> None:
     reasons = Counter(reason_not_run(command) for command in IN_PAGES)
     assert {reason for _, reason in NOT_RUN} <= reasons.keys()
     assert reasons[""] >= 60
+
+
+def test_what_is_run_on_another_page_is_printed_there_with_its_output() -> None:
+    for (page, text), other in RUN_ELSEWHERE.items():
+        on_it, there = (
+            [each for each in IN_PAGES if each.page == of and without_comment(each) == text] for of in (page, other)
+        )
+        assert on_it and not any(command.output for command in on_it)
+        assert any(command.output for command in there) and not any(map(reason_not_run, there))
 
 
 def test_what_a_note_prints_is_run_with_its_page() -> None:

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cliruns import Document, Run, Start
+from remembering import remember
 from understudy.cli import understudy
 
 TELLTALE = """
@@ -22,6 +23,12 @@ class Telltale:
         texts = ["His name is Danilo Reuss.", "I count what I carry."]
         return Reply(texts[0], tuple(Candidate(text, 0.0) for text in texts))
 """
+
+
+@pytest.fixture(autouse=True)
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that run in this process read the demo once, and encode a text once."""
+    remember(monkeypatch)
 
 
 @pytest.fixture
