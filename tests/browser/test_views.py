@@ -11,8 +11,23 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browser.accessibility import WIDTHS, assert_accessible, fits, resize
+from browser.conftest import FREELY, SCRIPT
+from server.conftest import serving
+from understudy.agents.scripted import Scripted
+from understudy.server.app import make_app
+from understudy.server.context import AppContext
+from understudy.server.story_registry import StoryRegistry
+from understudy.story.storyfile import Story
 
 ZITA = "/character/demo/Zita%20Karst"
+
+
+@pytest.fixture(scope="module")
+def site(on_stage: dict[str, Story], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One server for all of them: these views are only read."""
+    opened = AppContext.open(StoryRegistry(on_stage), Scripted(SCRIPT), tmp_path_factory.mktemp("views"))
+    with opened as context, serving(make_app(context, limits=FREELY)) as url:
+        yield url
 
 
 @pytest.fixture
