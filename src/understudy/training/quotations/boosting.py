@@ -120,8 +120,9 @@ def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least
     count, width = len(rows), len(columns)
     inner = 2**depth - 1
     codes = np.empty((count, width), evidence.dtype)
-    gradient, curvature = gradients[rows], curvatures[rows]
+    gradient, curvature = np.empty(count, gradients.dtype), np.empty(count, curvatures.dtype)
     for row in range(count):
+        gradient[row], curvature[row] = gradients[rows[row]], curvatures[rows[row]]
         for column in range(width):
             codes[row, column] = evidence[rows[row], columns[column]]
     split, cut = np.zeros(inner, np.int32), np.full(inner, -1, np.int32)
@@ -142,7 +143,10 @@ def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least
         best = 1e-6
         if is_split[node]:
             for column in range(width):
-                g, h = histograms[node, column, :, 0].sum(), histograms[node, column, :, 1].sum()
+                g = h = 0.0
+                for code in range(bins):
+                    g += histograms[node, column, code, 0]
+                    h += histograms[node, column, code, 1]
                 at_once = g * g / (h + l2)
                 left_g = left_h = 0.0
                 for code in range(bins):
@@ -165,7 +169,8 @@ def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least
             else:
                 order[middle] = row
                 middle += 1
-        order[middle:high] = spare[:last]
+        for at in range(last):
+            order[middle + at] = spare[at]
         bounds[left], bounds[right] = (low, middle), (middle, high)
         if left < inner:
             is_split[left] = is_split[right] = True
@@ -175,7 +180,12 @@ def _grow(evidence, rows, columns, gradients, curvatures, depth, bins, l2, least
                 for column in range(width):
                     histograms[small, column, codes[row, column], 0] += gradient[row]
                     histograms[small, column, codes[row, column], 1] += curvature[row]
-            histograms[large] = histograms[node] - histograms[small]
+            for column in range(width):
+                for code in range(bins):
+                    for part in range(2):
+                        histograms[large, column, code, part] = (
+                            histograms[node, column, code, part] - histograms[small, column, code, part]
+                        )
     for leaf in range(inner + 1):
         low, high = bounds[inner + leaf]
         g = h = 0.0
