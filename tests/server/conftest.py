@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -32,18 +30,6 @@ from uploading import read_in_thread
 
 SCRIPT = [f"This is the line numbered {number}." for number in range(1, 101)]
 ADDRESS = "http://127.0.0.1"
-MEMORY = Path("/dev/shm")
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    """A folder in memory, where there is such a thing: a server flushes whatever it is told to the disk, and most of a
-    test's time would go by with waiting for that. No test cuts the power."""
-    is_there = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
-    with tempfile.TemporaryDirectory(
-        prefix="understudy-", dir=MEMORY if is_there else None, ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder).resolve()
 
 
 @pytest.fixture(scope="session")
