@@ -8,8 +8,9 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pytest
@@ -158,16 +159,33 @@ def is_waiting(server: StudyServer, token: str) -> bool:
     return bool(httpx.get(f"{server.take(token)}/chat", timeout=60).json()["state"] == "waiting")
 
 
+def waiting_polls(server: StudyServer, threads: ThreadPoolExecutor) -> list[Future[httpx.Response]]:
+    """A long poll of everybody, each of which the server has read."""
+    sent = [Event() for _ in server.tokens]
+
+    def poll(token: str, is_sent: Event) -> httpx.Response:
+        def trace(event: str, _: object) -> None:
+            if event == "http11.send_request_body.complete":
+                is_sent.set()
+
+        with httpx.Client(timeout=60) as client:
+            address = f"{server.take(token)}/chat"
+            return client.get(address, params={"state": "waiting"}, extensions={"trace": trace})
+
+    polls = [threads.submit(poll, token, is_sent) for token, is_sent in zip(server.tokens, sent)]
+    assert all(is_sent.wait(60) for is_sent in sent)
+    for _ in range(3):  # what is answered now came after them, to whichever process
+        assert all(is_waiting(server, token) for token in server.tokens)
+    time.sleep(0.5)
+    return polls
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_it_although_people_wait_for_a_partner(story: Path, sent: signal.Signals) -> None:
     study = write_chat(story, chats=3, turns=2, agents='["scripted"]', agents_percent=100, arrives_s="[600, 600]")
     with study_server(study, "--links", "3") as server, ThreadPoolExecutor(3) as threads:
         assert all(is_waiting(server, token) for token in server.tokens)
-        polls = [
-            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=60)
-            for token in server.tokens
-        ]
-        time.sleep(0.5)
+        polls = waiting_polls(server, threads)
         assert not any(poll.done() for poll in polls)
         started = time.monotonic()
         server.process.send_signal(sent)
@@ -184,11 +202,7 @@ def test_all_processes_stop_with_people_waiting(story: Path, postgres: str) -> N
     options = ("--links", "2", "--store", postgres, "--processes", "2")
     with study_server(study, *options) as server, ThreadPoolExecutor(2) as threads:
         assert all(is_waiting(server, token) for token in server.tokens)
-        polls = [
-            threads.submit(httpx.get, f"{server.take(token)}/chat", params={"state": "waiting"}, timeout=60)
-            for token in server.tokens
-        ]
-        time.sleep(0.5)
+        polls = waiting_polls(server, threads)
         started = time.monotonic()
         server.process.send_signal(signal.SIGINT)
         server.process.communicate(timeout=60)
