@@ -37,7 +37,6 @@ from understudy.story.persona import Persona
 from understudy.text import fold
 
 __all__ = [
-    "EVASION",
     "Scored",
     "evasion_drafts",
     "expand",
@@ -165,7 +164,6 @@ def _f1(first: frozenset[str], second: frozenset[str]) -> float:
 # third time in a chat: once all have been said twice, two are put together.
 
 
-EVASION = "evasion"
 SAMPLE = 2_000  # own lines searched, the most recent
 SHORT = 10  # words
 MOST_SAID = 2

@@ -86,6 +86,10 @@ class StoryRegistry:
             raise UnknownStory(f"there is no story '{name[:80]}' here; there is {', '.join(self._stories) or 'none'}")
         return story
 
+    def story_or_none(self, name: str) -> Story | None:
+        """None where it was removed."""
+        return self._stories.get(name)
+
     def labels(self) -> dict[str, str]:
         """What each story is called on a page: its title, with its name where others have the same title."""
         stories = self._stories

@@ -32,7 +32,7 @@ from understudy.judging.guards.knowledge import OF_THE_PERSONA
 from understudy.judging.guards.phrases import asks, has_negation, roots, sentences
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
 from understudy.language.lexical.logistic import probability
-from understudy.story.chronology import Chronology
+from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.text import stop_words, words
 
@@ -138,8 +138,7 @@ def features_of(
     message = last_heard(situation.persona, history)
     index = RootIndex.of(view.chronology)
     said = index.terms_of(text)
-    own = {key for root in knowledge.own for key in _keys_of(root)}
-    if said and said.keys() <= own:
+    if said and said.keys() <= _own_keys(knowledge):
         return None  # it says who it is: every term stands in its own description
     asked = [term for term in index.terms_of(message) if term not in said]
     meeting = Meeting(index, said, asked, heard)
@@ -201,6 +200,14 @@ class RootIndex:
 
 
 _INDICES = KeyedCache[RootIndex](32)
+_OWN_KEYS = KeyedCache[frozenset[str]](32)
+
+
+def _own_keys(knowledge: PersonaKnowledge) -> frozenset[str]:
+    """The roots, and kinds of event, of what describes the character."""
+    return _OWN_KEYS.get_or_create(
+        id(knowledge), knowledge, lambda: frozenset(key for root in knowledge.own for key in _keys_of(root))
+    )
 
 
 def _keys_of(term: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from itertools import takewhile
 import msgspec
 
 from understudy.database import Database
-from understudy.errors import UnderstudyError, UnknownStory
+from understudy.errors import UnderstudyError
 from understudy.server.chats import store
 from understudy.server.chats.leases import ChatLeases
 from understudy.server.chats.replies import LiveReply, ReplyGenerator, ReplyStream, continued, texts_tried
@@ -29,7 +29,6 @@ from understudy.server.executor import CLIENT_CLOSED_REQUEST
 from understudy.server.problems import Refused, problem_of
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
-from understudy.story.storyfile import Story
 
 __all__ = ["Answering", "cut_live"]
 
@@ -105,7 +104,7 @@ class Answering:
 
     async def document(self, chat: Chat, message: Message) -> MessageDocument:
         siblings = await self._database.read(lambda db: store.children(db, chat.id).get(message.parent, []))
-        return message_document(message, siblings, self._story_or_none(chat))
+        return message_document(message, siblings, self._stories.story_or_none(chat.story))
 
     async def _reply(
         self,
@@ -159,7 +158,7 @@ class Answering:
         return stored
 
     def _announced(self, chat: Chat, live: LiveReply) -> dict[str, object]:
-        document = message_document(live.message, [live.id], self._story_or_none(chat))
+        document = message_document(live.message, [live.id], self._stories.story_or_none(chat.story))
         return {"id": live.id, "parent": live.parent, "author": document.author, "when": document.when}
 
     async def _send_whole(
@@ -188,12 +187,6 @@ class Answering:
         if saved is not None:
             stream.send_reply(await self.document(chat, saved))
         return saved
-
-    def _story_or_none(self, chat: Chat) -> Story | None:
-        try:
-            return self._stories.story(chat.story)
-        except UnknownStory:
-            return None
 
 
 class LiveWriting:

@@ -18,7 +18,7 @@ from weakref import WeakSet, WeakValueDictionary
 import msgspec
 
 from understudy.database import Database
-from understudy.errors import UnderstudyError, UnknownStory
+from understudy.errors import UnderstudyError
 from understudy.server.chats import store
 from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.leases import ChatLeases
@@ -44,7 +44,6 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import LOG
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
-from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
 __all__ = ["ChatService"]
@@ -127,7 +126,7 @@ class ChatService:
             return chat, store.path(db, chat.tip), store.children(db, chat_id), store.texts(db, chat_id), held
 
         chat, path, children, texts, held = await self._database.read(read)
-        document = await asyncio.to_thread(chat_document, chat, path, children, self._story_or_none(chat))
+        document = await asyncio.to_thread(chat_document, chat, path, children, self._stories.story_or_none(chat.story))
         document.writing = held or any(task.get_name() == chat_id for task in self._tasks)
         return document, texts
 
@@ -285,7 +284,7 @@ class ChatService:
         """
         async with self._exclusive(chat_id):
             then, _ = await self._turns.as_of(chat_id, message_id)
-            story = self._story_or_none(then)
+            story = self._stories.story_or_none(then.story)
             if story is not None:
                 then = await asyncio.to_thread(still_possible, story, then)
             new = await self._database.run(lambda db: store.branch(db, chat_id, message_id, then))
@@ -383,14 +382,11 @@ class ChatService:
         casts: dict[tuple[str, str], ShownCast] = {}
         for chat in chats:
             if (chat.story, chat.moment) not in casts:
-                casts[chat.story, chat.moment] = shown_cast_at(self._story_or_none(chat), chat.moment)
-        return [chat_summary(chat, self._story_or_none(chat), casts[chat.story, chat.moment]) for chat in chats]
-
-    def _story_or_none(self, chat: Chat) -> Story | None:
-        try:
-            return self._stories.story(chat.story)
-        except UnknownStory:
-            return None
+                casts[chat.story, chat.moment] = shown_cast_at(self._stories.story_or_none(chat.story), chat.moment)
+        return [
+            chat_summary(chat, self._stories.story_or_none(chat.story), casts[chat.story, chat.moment])
+            for chat in chats
+        ]
 
 
 def _fields(scene: ResolvedScene) -> dict[str, Any]:
