@@ -29,7 +29,7 @@ from understudy.novels.attribution import QuotationModel, shipped_quotation_mode
 from understudy.novels.context import Floats
 from understudy.progress import Progress, ignore_progress
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.trainer import (
+from understudy.training.quotations import (
     JudgedNovel,
     LearnedNovel,
     QuotationSettings,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from understudy.formats import prose
 from understudy.formats.evidence import measure
-from understudy.formats.prose import reading as prose
-from understudy.formats.prose.reading import (
+from understudy.formats.prose import (
     ExtractedText,
     TextSource,
     join_paragraphs,

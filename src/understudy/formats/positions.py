@@ -31,8 +31,8 @@ from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
 from understudy.formats.export import scenes_with_headings
+from understudy.formats.prose import ExtractedText
 from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
-from understudy.formats.prose.reading import ExtractedText
 from understudy.sources.events import (
     CastEntry,
     Description,

@@ -405,7 +405,7 @@ TABLES = PARQUET, SPEECHES, TABLE = (
 """Formats whose columns may be named."""
 
 FORMATS: tuple[Format, ...] = (
-    Format("card", is_card, "card"),
+    Format("card", is_card, "cards"),
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,
@@ -428,6 +428,6 @@ FORMATS: tuple[Format, ...] = (
     Format("markdown", is_markdown, "markdown"),
     TABLE,
     Format("script", is_script, "script"),
-    Format("prose", is_prose, "prose.reading"),
+    Format("prose", is_prose, "prose"),
     Format("transcript", is_transcript, "transcript.reading"),  # last: it takes any text in which people speak
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from generated import NAMES, Plan, plans
 from people import LEVELS, ScenePast, scene
 from understudy.formats import read
-from understudy.formats.card import READER
+from understudy.formats.cards import READER
 from understudy.formats.cards.document import card_from_text, in_version, json_of
 from understudy.formats.cards.export import EXCHANGES, CardScene, card_at
 from understudy.formats.cards.file import read_card, write_card

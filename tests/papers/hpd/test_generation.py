@@ -9,7 +9,7 @@ import pytest
 
 from judged import Baker, Blind, Chimes
 from understudy.bench.answers import JudgedAgent
-from understudy.papers.hpd.generation import GENERATION, PAIRED, HpdGeneration, judge_generation
+from understudy.papers.hpd.measures import GENERATION, PAIRED, HpdGeneration, judge_generation
 from understudy.papers.hpd.published import hpd_generation_figure, hpd_paper_rows
 from understudy.papers.hpd.sessions import what_parts_add
 from understudy.story.dialogue import Example, Reply, Situation, Turn

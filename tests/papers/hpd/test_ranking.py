@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from understudy.bench.run import Items
-from understudy.papers.hpd.ranking import METRICS, ranking_marks, ranking_rows, session_ranks
+from understudy.papers.hpd.measures import METRICS, ranking_marks, ranking_rows, session_ranks
 from understudy.story.dialogue import Example, Situation
 from understudy.story.persona import Persona
 

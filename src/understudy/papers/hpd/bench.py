@@ -1,7 +1,7 @@
 """HPD's tables: agents in Harry's place, given the dialogue with or without scene, attributes and relations.
 
     rows            map, mrr, p@1, r10@1, r10@5 of every agent for everything it is given, beside the paper's figures;
-                    the same with `adds`: by how much a part of the question makes an agent better (`ranking`)
+                    the same with `adds`: by how much a part of the question makes an agent better (`measures`)
     mistakes        for each agent the ten sessions it got most wrong, given all there is
     items           the marks session by session, for `compare`
 
@@ -9,7 +9,7 @@
 judged file itself by cross-validation, every session being judged by rankers that have not seen it. They have a row
 that is given the candidates alone: no figure means anything that is not above it. Where no agent is named, the reranker
 that is one of their features has rows of its own. With `generation` agents are also judged by what they say and how
-probable they find replies (`generation`).
+probable they find replies.
 """
 
 from __future__ import annotations
@@ -38,17 +38,19 @@ from understudy.papers.hpd.choice_model import (
     scenes_of,
 )
 from understudy.papers.hpd.features import FeatureGroup, feature_rows
-from understudy.papers.hpd.generation import PAIRED, HpdGeneration, judge_generation
-from understudy.papers.hpd.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
-from understudy.papers.hpd.ranking import (
+from understudy.papers.hpd.measures import (
     COMPARED,
+    PAIRED,
+    HpdGeneration,
     Reranked,
+    judge_generation,
     open_reranked,
     ranking_marks,
     ranking_rows,
     unranked_rows,
     worst_sessions,
 )
+from understudy.papers.hpd.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
 from understudy.papers.hpd.sessions import (
     ALL_PARTS,
     CANDIDATES,

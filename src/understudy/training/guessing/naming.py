@@ -28,7 +28,7 @@ from understudy.language.model_folder import ModelFolder, read_card
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 from understudy.training.bert import precision
-from understudy.training.guessing.finetuning import (
+from understudy.training.guessing import (
     EVERY,
     HELD_BACK,
     Casts,

@@ -30,8 +30,7 @@ from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene
 from understudy.text import did_you_mean
-from understudy.training.guessing import naming, readers
-from understudy.training.guessing.finetuning import read_casts, unknown_people
+from understudy.training.guessing import naming, read_casts, readers, unknown_people
 
 __all__ = [
     "Undecided",

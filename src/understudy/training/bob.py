@@ -29,7 +29,7 @@ from understudy.agents.bob_network import (
 from understudy.errors import InputError
 from understudy.language.model_folder import ModelFolder
 from understudy.training.bert import precision
-from understudy.training.bob.examples import (
+from understudy.training.bob_examples import (
     NliPairs,
     PairSequences,
     ReplySequences,

@@ -8,7 +8,7 @@ import pytest
 import realdata
 from models import tiny_data
 from understudy.errors import InputError
-from understudy.training.bob.examples import read_nli, read_replies
+from understudy.training.bob_examples import read_nli, read_replies
 
 SESSION = {
     "position": "Book1-chapter2",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from models import tiny_base
 from understudy.agents.bob_network import BertOverBert, padded
-from understudy.training.bob.examples import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
-from understudy.training.bob.trainer import initial_weights
+from understudy.training.bob import initial_weights
+from understudy.training.bob_examples import NliBatch, ReplyBatch, pair_loss, reply_losses, total_loss, unlikelihood
 from understudy.training.pretrained import load_base
 
 torch = pytest.importorskip("torch", reason="training needs the extra 'train'")

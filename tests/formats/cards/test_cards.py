@@ -14,7 +14,7 @@ from reading import recognises
 from understudy.errors import InputError, StoryError
 from understudy.formats import read
 from understudy.formats.assembly import Assembly
-from understudy.formats.card import NO_TEXT, NOT_STORY, READER
+from understudy.formats.cards import NO_TEXT, NOT_STORY, READER
 from understudy.formats.cards.document import (
     CardNames,
     card_of,

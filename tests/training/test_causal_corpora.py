@@ -10,7 +10,7 @@ from models import trades
 from realdata import folder
 from understudy.errors import InputError
 from understudy.story.dialogue import Turn
-from understudy.training.causal.corpora import read_corpus
+from understudy.training.causal_corpora import read_corpus
 from understudy.training.corpus import PAIRS
 
 NOVEL = "AnneOfGreenGables"

@@ -8,7 +8,7 @@ import pytest
 
 from models import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat
-from understudy.training.causal.corpora import (
+from understudy.training.causal_corpora import (
     CausalSettings,
     DialogueDrawer,
     like_lengths,
