@@ -48,13 +48,10 @@ from understudy.story.dialogue import (
 )
 
 __all__ = [
-    "BY_REPLY",
     "CandidateLikelihoods",
     "GeneratedReply",
     "JudgedAgent",
-    "ManyRanker",
     "MissingAnswers",
-    "RankingQuestion",
     "judged_agent",
     "likelihoods_of",
     "prompt_of",

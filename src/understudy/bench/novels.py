@@ -38,7 +38,7 @@ from understudy.training.quotations import (
     predict_unseen,
 )
 
-__all__ = ["LEFT_OUT", "NovelBench", "bench_novels", "left_out_models", "model_of"]
+__all__ = ["NovelBench", "bench_novels"]
 
 BLOCK = 50  # quotations that are drawn together within a novel
 GIVEN, FOUND = "given", "found"

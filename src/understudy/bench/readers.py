@@ -34,7 +34,7 @@ from understudy.sources.directions import BRACKETED
 from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
-__all__ = ["FUZZY", "Episode", "Said", "aligned", "bench_readers", "common_starts", "who", "words"]
+__all__ = ["Episode", "bench_readers", "who", "words"]
 
 FUZZY = 90.0
 JOINING = frozenset(("and", "together", "simultaneously"))

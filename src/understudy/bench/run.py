@@ -41,7 +41,6 @@ __all__ = [
     "document_of",
     "figure_row",
     "groups_of",
-    "load_items",
     "manifest_of",
     "no_paper",
     "sampled",

@@ -37,7 +37,7 @@ from understudy.story.dialogue import (
 )
 from understudy.story.storyfile import Story
 
-__all__ = ["ProbeResult", "TimedAnswer", "ask", "bench_talk"]
+__all__ = ["ask", "bench_talk"]
 
 ALL = "all"
 NO_TOKENS = "the agent does not count tokens"

@@ -18,17 +18,7 @@ from xml.parsers import expat
 from understudy.errors import InputError
 from understudy.sources.source import SourceFile
 
-__all__ = [
-    "DEEPEST",
-    "ArchivePart",
-    "End",
-    "SourceArchive",
-    "Start",
-    "Text",
-    "Token",
-    "leading_names",
-    "xml_tokens",
-]
+__all__ = ["DEEPEST", "ArchivePart", "End", "SourceArchive", "Start", "Text", "Token", "leading_names", "xml_tokens"]
 
 LARGEST = 512 * 1024 * 1024  # pictures included; only text is unpacked
 LARGEST_PART = 32 * 1024 * 1024

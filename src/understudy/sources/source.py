@@ -16,15 +16,7 @@ from understudy.errors import InputError
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.story.types import Source
 
-__all__ = [
-    "HEAD_BYTES",
-    "LONGEST_LINE",
-    "Attributed",
-    "Progress",
-    "SourceFile",
-    "no_progress",
-    "universal_lines",
-]
+__all__ = ["HEAD_BYTES", "LONGEST_LINE", "Attributed", "Progress", "SourceFile", "no_progress", "universal_lines"]
 
 HEAD_BYTES = 64 * 1024
 LONGEST_LINE = 8 * 1024 * 1024

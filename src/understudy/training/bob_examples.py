@@ -43,18 +43,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NLI_FILES",
-    "NliBatch",
     "NliPairs",
     "PairSequences",
-    "ReplyBatch",
     "ReplySequences",
-    "pair_loss",
     "read_nli",
     "read_nli_pairs",
     "read_replies",
     "reply_losses",
     "total_loss",
-    "unlikelihood",
 ]
 
 NLI_FILES = ("nli-train.txt", "nli-valid.txt")

@@ -44,7 +44,7 @@ from understudy.training.run import CHECKPOINT_EVERY, TrainingRun, TrainingTask
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AllWeights", "CausalSettings", "DialogueLoss", "LowRank", "TrainedPart", "base_of", "token_losses", "train"]
+__all__ = ["CausalSettings", "base_of", "train"]
 
 CONDITIONS = ("none", "self")
 LARGEST = 100.0  # exp of more is of no interest

@@ -31,11 +31,9 @@ __all__ = [
     "NovelSpeech",
     "annotated_novels",
     "character_aliases",
-    "join_parts",
     "novel_speeches",
     "novels_in",
     "quotation_spans",
-    "read_novel",
     "speeches_of",
 ]
 

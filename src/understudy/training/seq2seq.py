@@ -61,7 +61,7 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["ReplyCounts", "Seq2SeqSettings", "chairs_of", "reply_losses", "train_generative_memory", "train_seq2seq"]
+__all__ = ["Seq2SeqSettings", "reply_losses", "train_generative_memory", "train_seq2seq"]
 
 RECURRENT = ("encoder", "decoder", "attention", "combine")
 HELD = "held-back training dialogues, people not seen in training"

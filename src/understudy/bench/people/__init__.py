@@ -24,7 +24,7 @@ from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
 from understudy.text import did_you_mean
 
-__all__ = ["TASKS", "BenchInputs", "Task", "bench_people"]
+__all__ = ["BenchInputs", "bench_people"]
 
 
 @dataclass(frozen=True, slots=True)

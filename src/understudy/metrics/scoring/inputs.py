@@ -28,7 +28,7 @@ from understudy.formats.table import table_texts
 from understudy.sources.columns import TABLE_SUFFIXES, Columns
 from understudy.sources.source import SourceFile
 
-__all__ = ["STOP", "FilePart", "LineSpan", "matching", "parts_of", "pieces", "texts_of"]
+__all__ = ["STOP", "FilePart", "matching", "parts_of", "pieces", "texts_of"]
 
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 

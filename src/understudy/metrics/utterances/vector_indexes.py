@@ -31,18 +31,7 @@ from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Timeouts
 from understudy.errors import InputError, MissingExtra
 from understudy.language.libraries import import_library
 
-__all__ = [
-    "LARGEST_SEARCH",
-    "PURPOSE",
-    "GraphIndex",
-    "PgvectorIndex",
-    "Progress",
-    "UtteranceDatabase",
-    "UtterancePostgres",
-    "UtteranceSqlite",
-    "Vector",
-    "VectorGraph",
-]
+__all__ = ["PURPOSE", "GraphIndex", "Progress", "UtteranceDatabase", "UtterancePostgres", "UtteranceSqlite", "Vector"]
 
 BATCH = 20_000  # vectors that are read from the database at a time
 SAMPLES = 16  # vectors by which a file is compared with the database

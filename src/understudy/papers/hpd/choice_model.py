@@ -43,9 +43,7 @@ __all__ = [
     "REPEATS",
     "TOO_FEW",
     "FittingSessions",
-    "cross_validate",
     "feature_groups",
-    "fit_choice",
     "folds_of",
     "scenes_of",
 ]

@@ -51,7 +51,6 @@ from understudy.story.user_folders import cache_folder
 
 __all__ = [
     "COMPARED",
-    "GENERATION",
     "METRICS",
     "PAIRED",
     "HpdGeneration",
@@ -60,7 +59,6 @@ __all__ = [
     "open_reranked",
     "ranking_marks",
     "ranking_rows",
-    "session_ranks",
     "unranked_rows",
     "worst_sessions",
 ]

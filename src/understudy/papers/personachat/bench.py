@@ -38,7 +38,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
 
-__all__ = ["DISTRACTORS", "bench_personachat", "files_of", "questions_in"]
+__all__ = ["bench_personachat", "questions_in"]
 
 # Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
 

@@ -35,7 +35,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 from understudy.training.dialogues import linked_groups
 
-__all__ = ["COMBINED", "bench_judged_chats", "match_rows", "open_language_model", "profile_wins"]
+__all__ = ["bench_judged_chats", "open_language_model"]
 
 # Whose profile was it? What profile scorers and people choose between the bot's profile and another one.
 #

@@ -38,7 +38,7 @@ from understudy.papers.personachat.sides import (
 )
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["bench_profiles", "direction_of", "sides_in"]
+__all__ = ["bench_profiles"]
 
 OTHERS = 100
 LENGTHS = tuple(range(1, 9))

@@ -64,7 +64,7 @@ from understudy.training.guessing.registry import (
     unregistered,
 )
 
-__all__ = ["MODELS", "bench_guess", "people_speakers"]
+__all__ = ["MODELS", "bench_guess"]
 
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
 BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"

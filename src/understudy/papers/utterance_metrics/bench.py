@@ -73,7 +73,7 @@ from understudy.papers.utterance_metrics.persona_models import (
 from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["SCORERS", "bench_voice", "judged_in"]
+__all__ = ["bench_voice"]
 
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely

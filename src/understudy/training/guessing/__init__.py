@@ -33,8 +33,6 @@ __all__ = [
     "Casts",
     "Stories",
     "begin",
-    "data_summary",
-    "guessing_figures",
     "held_back",
     "read_casts",
     "unknown_people",

@@ -47,7 +47,7 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "DRAWN", "NamingGuesser", "NamingSettings", "open_naming", "score_assignments", "train_naming"]
+__all__ = ["AGENT", "NamingSettings", "open_naming", "train_naming"]
 
 AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from

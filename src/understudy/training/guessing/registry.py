@@ -34,15 +34,11 @@ from understudy.training.guessing import naming, read_casts, readers, unknown_pe
 
 __all__ = [
     "Undecided",
-    "WeightedGuessers",
     "combined",
     "find_assigned",
     "find_guesser",
     "find_guessers",
-    "fitted_weights",
     "knows",
-    "learned_until",
-    "open_guesser",
     "together_name",
     "together_weights",
     "trained_kinds",
