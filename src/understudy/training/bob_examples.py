@@ -26,7 +26,7 @@ from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples
 from understudy.formats.recognition import is_hpd
 from understudy.language.encoding import Context
-from understudy.sources.source import SourceFile
+from understudy.sources.source import SourceFile, sha256_of
 from understudy.story.dialogue import Example
 from understudy.training.dialogues import (
     CONDITIONS,
@@ -34,7 +34,6 @@ from understudy.training.dialogues import (
     dialogues_of,
     held_back,
     questions_of,
-    sha256_of,
     training_file,
 )
 

@@ -7,7 +7,6 @@ gives one person's profile out in parts, so two profiles that share two sentence
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,6 @@ __all__ = [
     "linked_groups",
     "parse_given",
     "questions_of",
-    "sha256_of",
     "some_contexts",
     "talks_of",
     "training_file",
@@ -209,11 +207,6 @@ def linked_groups(items: Iterable[Iterable[Hashable]]) -> list[int]:
         for part in parts:
             parents[root(item)] = root(having.setdefault(part, item))
     return [root(item) for item in range(len(parents))]
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int) -> list[Context]:

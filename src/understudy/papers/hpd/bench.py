@@ -24,7 +24,7 @@ from typing import Any
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME as RERANKER
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, scores_of
-from understudy.bench.run import Items, Row, document_of, manifest_of
+from understudy.bench.run import Items, Row, document_of, manifest_of, progress_on
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics.statistics import RESAMPLES, SWAPS
 from understudy.papers.hpd.choice_model import (
@@ -277,10 +277,8 @@ def _judged(what: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _fitting(setting: _Setting, examples: Sequence[Example], given: str) -> Fitting:
-    def watch(doing: str, done: int, total: int) -> None:
-        setting.progress(f"{doing}, {given}", done, total)
-
-    return Fitting(examples, setting.training, given, setting.groups, setting.seed, watch)
+    progress = progress_on(setting.progress, given)
+    return Fitting(examples, setting.training, given, setting.groups, setting.seed, progress)
 
 
 def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example]) -> list[Scores] | str:
@@ -288,12 +286,8 @@ def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example])
     opened = setting.judged[agent]
     if isinstance(opened, str):
         return opened
-
-    def watch(doing: str, done: int, total: int) -> None:
-        setting.progress(f"{doing}, {given}", done, total)
-
     try:
-        return [scores_of(opened, shown, watch, setting.cache)]
+        return [scores_of(opened, shown, progress_on(setting.progress, given), setting.cache)]
     except MissingExtra as error:
         return str(error)
 

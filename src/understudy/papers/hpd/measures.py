@@ -33,7 +33,7 @@ from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME, Reranker
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies, wrong_replies
 from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of, scores_of
-from understudy.bench.run import Figure, Items, Row, figure_row, groups_of
+from understudy.bench.run import Figure, Items, Row, figure_row, groups_of, progress_on
 from understudy.errors import UnderstudyError
 from understudy.language.encoding import shared_encoder
 from understudy.language.lexical.rows import Reals
@@ -239,7 +239,7 @@ def judge_generation(
     for agent in judged:
         for given, examples in questions.items():
             with missing:
-                answers = answers_of(agent, examples, replies, None, _on(progress, given), cache)
+                answers = answers_of(agent, examples, replies, None, progress_on(progress, given), cache)
                 what = {"agent": agent.name, "given": given}
                 marks = _marks(answers)
                 result.items.append(Items(what, [example.name for example in examples], [], marks))
@@ -249,10 +249,6 @@ def judge_generation(
             result.prompts[agent.name] = prompt
     missing.check()
     return result
-
-
-def _on(progress: Progress, given: str) -> Progress:
-    return lambda doing, done, total: progress(f"{doing}, {given}", done, total)
 
 
 def _marks(answers: Answers) -> dict[str, Sequence[float | None]]:

@@ -22,7 +22,7 @@ from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples, examples
 from understudy.formats.recognition import is_hpd
-from understudy.metrics.statistics import holm, interval, paired_p
+from understudy.metrics.statistics import adjust_p_values, interval, paired_p
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example, Situation
 from understudy.story.persona import Other, Persona
@@ -188,8 +188,7 @@ def what_parts_add(items: Sequence[Items], metrics: Sequence[str], seed: int) ->
                 if (added := _added(fuller.judged["given"], barer.judged["given"], fullest))
                 and (row := _difference(fuller, barer, added, metric, seed)) is not None
             ]
-            for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-                row["p_adjusted"] = adjusted
+            adjust_p_values(family, "p_value")
             rows += family
     return rows
 

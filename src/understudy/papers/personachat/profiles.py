@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.bench.run import Items, figure_row, manifest_of, sampled, write_items
+from understudy.bench.run import Items, Row, figure_row, manifest_of, write_items
 from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatRecord, read_chats, read_judged_chats
 from understudy.metrics.statistics import RESAMPLES
@@ -28,11 +28,11 @@ from understudy.papers.personachat.scorers import ProfileScorer, scorer_named, s
 from understudy.papers.personachat.sides import (
     ERRORS,
     ProfileRank,
-    Row,
     Side,
     error_rows,
     fields_of,
     rank_of,
+    sampled_sides,
     sides_of,
     training_of,
 )
@@ -69,7 +69,7 @@ def bench_profiles(
     if scorers is None:
         scorers = scorers_for(training)
     sides = sides_of(judged_file)
-    judged = _sample(sides, limit, seed)
+    judged = sampled_sides(sides, limit, seed)
     chat_sides: dict[Path, list[ChatSide]] = {}
     for path in chats:  # numbered on from the dialogues, so that no two items have the same name
         chat_sides[path] = sides_in(path, 1 + len(sides) // 2 + sum(len(some) // 2 for some in chat_sides.values()))
@@ -83,9 +83,9 @@ def bench_profiles(
         rows += _rows(name, split, ranks, seed)
         items += _items({"scorer": name}, ranks)
         for path, some in chat_sides.items():
-            sampled_dialogues = {side.dialogue for side in _sample([chat_side.side for chat_side in some], limit, seed)}
-            sampled = [chat_side for chat_side in some if chat_side.side.dialogue in sampled_dialogues]
-            of_chats = [chat_side.side for chat_side in sampled]
+            of_chats = sampled_sides([chat_side.side for chat_side in some], limit, seed)
+            dialogues = {side.dialogue for side in of_chats}
+            sampled = [chat_side for chat_side in some if chat_side.side.dialogue in dialogues]
             ranks = _ranks(scorer, of_chats, profiles, field, seed, _on(progress, f"{name}, {path.name}"))
             rows += chat_rows(name, sampled, ranks, WHOLE, seed)
             items += _items({"scorer": name, "chats": path.stem}, ranks)
@@ -96,13 +96,6 @@ def bench_profiles(
     if save_items is not None:
         write_items(save_items, items, manifest)
     return {"rows": rows, "manifest": manifest}
-
-
-def _sample(sides: Sequence[Side], limit: int | None, seed: int) -> Sequence[Side]:
-    """Both sides of a seeded sample of the dialogues; all of them without a limit."""
-    dialogues = list(dict.fromkeys(side.dialogue for side in sides))
-    chosen = set(sampled(dialogues, limit, seed))
-    return [side for side in sides if side.dialogue in chosen]
 
 
 def _on(progress: Progress, name: str) -> Progress:

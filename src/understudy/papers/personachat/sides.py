@@ -13,13 +13,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.bench.run import Row, figure_row
+from understudy.bench.run import Row, figure_row, sampled
 from understudy.metrics.statistics import interval
 from understudy.papers.personachat.scorers import Training
 from understudy.training.corpus import PAIRS, read_pairs
 from understudy.training.dialogues import last_questions, linked_groups
 
-__all__ = ["ERRORS", "ProfileRank", "Row", "Side", "error_rows", "fields_of", "rank_of", "sides_of", "training_of"]
+__all__ = [
+    "ERRORS",
+    "ProfileRank",
+    "Side",
+    "error_rows",
+    "fields_of",
+    "rank_of",
+    "sampled_sides",
+    "sides_of",
+    "training_of",
+]
 
 LEAST_PROFILE = 4  # shorter ones are cut off: everybody was given four or five sentences
 
@@ -52,6 +62,12 @@ def sides_of(path: Path) -> list[Side]:
         sides.append(Side(number, False, partner_said, partner, own.profile))
         sides.append(Side(number, True, (*said, reply), own.profile, partner))
     return sides
+
+
+def sampled_sides(sides: Sequence[Side], limit: int | None, seed: int) -> list[Side]:
+    """Both sides of a seeded sample of the dialogues; all of them without a limit."""
+    chosen = set(sampled(list(dict.fromkeys(side.dialogue for side in sides)), limit, seed))
+    return [side for side in sides if side.dialogue in chosen]
 
 
 def training_of(data: Path) -> tuple[Training, list[Path]]:

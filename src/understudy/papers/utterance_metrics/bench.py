@@ -27,7 +27,6 @@ Descriptions are one file {character: [sentences]}, with every judged character.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -55,8 +54,8 @@ from understudy.metrics import (
 from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
+    adjust_p_values,
     average_precision,
-    holm,
     interval,
     paired_p,
     precision_recall,
@@ -72,6 +71,7 @@ from understudy.papers.utterance_metrics.persona_models import (
 )
 from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
+from understudy.sources.jsonstream import load_json
 
 __all__ = ["bench_voice"]
 
@@ -128,12 +128,7 @@ def judged_in(folder: Path, data: Path) -> list[JudgedReplies]:
 
 
 def _object(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError("is not there: judgements are JSON files, and names.json says whose", path) from error
-    except ValueError as error:
-        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    document = load_json(path, ": judgements are JSON files, and names.json says whose")
     if not isinstance(document, dict):
         raise InputError("is not a JSON object", path)
     return document
@@ -283,9 +278,7 @@ def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], scorers: Sequen
             total = sum(len(judged.scores) for judged, _ in scored)
             rows.append(_row(scorer, MEAN, metric, mean, _mean_of_known(np.stack(all_drawn)), total))
             rows[-1]["paper"] = paper_mean(metric, scorer)
-    tested = [row for row in rows if "p" in row]
-    for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
-        row["p_adjusted"] = adjusted
+    adjust_p_values(rows)
     return rows
 
 
@@ -358,8 +351,7 @@ def _comparisons(rows: Sequence[Row], scorers: Sequence[str], seed: int) -> list
                 {"metric": metric, "set": f"{len(both)} characters", "agents": ["voice", scorer],
                  "difference": apart.value, "low": apart.low, "high": apart.high, "p": p}
             )  # fmt: skip
-        for row, adjusted in zip(compared, holm([row["p"] for row in compared])):
-            row["p_adjusted"] = adjusted
+        adjust_p_values(compared)
         comparisons += compared
     return comparisons
 
