@@ -53,7 +53,7 @@ def load_json(path: Path, remedy: str = "") -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"no such file{remedy}", path) from error
+        raise InputError(f"is not there: no such file{remedy}", path) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON in UTF-8 ({error}){remedy}", path) from error
 
