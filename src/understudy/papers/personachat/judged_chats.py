@@ -28,9 +28,9 @@ from understudy.language.model_folder import CARD, read_agent_name
 from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, interval
 from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
+from understudy.papers.personachat.profiles import training_of
 from understudy.papers.personachat.published import personachat_rating
 from understudy.papers.personachat.scorers import Matrix, Training, scorer_named, scorers_for
-from understudy.papers.personachat.sides import training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 from understudy.training.dialogues import linked_groups

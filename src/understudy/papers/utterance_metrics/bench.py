@@ -15,7 +15,8 @@ Beside it, can the speakers be told apart at all? Every tenth line is held back:
 Characters count alike, however many lines they have, so both are 1 / characters by chance.
 
 Two more kinds of scorer need more than sample lines: `p_f1` and `p_cover` descriptions of the characters (the paper's
-appendix A), `uppl-masked` or `uppl-causal` a transformer to fine-tune on each character's lines (`persona_models`).
+appendix A), `uppl-masked` or `uppl-causal` a transformer to fine-tune on each character's lines
+(`training.persona_lm`).
 
 The replies that people have judged lie in a folder:
 
@@ -63,15 +64,15 @@ from understudy.metrics.statistics import (
     spearman_p,
 )
 from understudy.metrics.voice import VoiceCast, voice
-from understudy.papers.utterance_metrics.persona_models import (
+from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
+from understudy.progress import Progress, ignore_progress
+from understudy.sources.jsonstream import load_json
+from understudy.training.persona_lm import (
     PersonaTuning,
     fine_tune,
     fine_tuned_scorer,
     line_perplexities,
 )
-from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
-from understudy.progress import Progress, ignore_progress
-from understudy.sources.jsonstream import load_json
 
 __all__ = ["bench_voice"]
 

@@ -30,7 +30,7 @@ from understudy.metrics import Samples, copying, p_cover, p_f1
 from understudy.metrics.overlap import corpus_ranks
 from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, adjust_p_values, auc_interval
-from understudy.papers.personachat.sides import Side, fields_of, sampled_sides, sides_of, training_of
+from understudy.papers.personachat.profiles import Side, fields_of, sampled_sides, sides_of, training_of
 from understudy.papers.utterance_metrics.published import paper_mean
 from understudy.progress import Progress, ignore_progress
 
