@@ -14,10 +14,9 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.formats.evidence import measure
 from understudy.formats.hpd import Session, sessions
 from understudy.formats.personachat import examples
-from understudy.formats.recognition import is_hpd
+from understudy.formats.recognition import hpd_files
 from understudy.language.encoding import Context
 from understudy.people.claims import SceneSpeech
 from understudy.sources.source import SourceFile
@@ -242,7 +241,7 @@ def parse_given(given: str) -> frozenset[str]:
 
 def hpd_training_file(folder: Path) -> Path | None:
     """The English file of HPD in a folder that has no right replies; None where the folder has no file of HPD."""
-    files = [path for path in sorted(folder.glob("*.json")) if is_hpd(measure(SourceFile(path).head(), path))]
+    files = hpd_files(folder)
     training = (path for path in files if all(_is_learnt_from(session) for session in sessions(SourceFile(path))))
     if (path := next(training, None)) is not None or not files:
         return path
