@@ -15,7 +15,7 @@ from understudy.errors import InputError
 from understudy.formats.docx import READER, docx_text
 from understudy.formats.hpd.relations import READER as RELATIONS
 from understudy.formats.prose import ExtractedText
-from understudy.sources.events import SceneStart, Speech, Unread
+from understudy.sources import SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 Document = Callable[[bytes], ExtractedText]

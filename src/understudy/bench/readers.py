@@ -30,8 +30,8 @@ from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import RESAMPLES, totals_interval
+from understudy.sources import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import BRACKETED
-from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile, sha256_of
 
 __all__ = ["Episode", "bench_readers", "who", "words"]

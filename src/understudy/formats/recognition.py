@@ -17,8 +17,8 @@ from pathlib import Path
 from understudy.formats.evidence import TIMES, FileEvidence, measure
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
 from understudy.novels.prose import Block, paragraphs_of, rows_of, without_frame
+from understudy.sources import Reader
 from understudy.sources.columns import DELIMITERS, Columns
-from understudy.sources.events import Reader
 from understudy.sources.source import SourceFile
 
 __all__ = ["FORMATS", "TABLES", "Format", "hpd_files", "is_hpd", "is_personachat", "recognised", "recognised_table"]

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.errors import MissingExtra, UnknownFormat
 from understudy.formats.rows import TableRow, row_events
+from understudy.sources import Event, Heading, Reader, Unread
 from understudy.sources.columns import SEPARATOR_LINE, Columns, TableFormat, TableSample, table_lines, table_sample
-from understudy.sources.events import Event, Heading, Reader, Unread
 from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import LONGEST_LINE, SourceFile
 

@@ -24,7 +24,7 @@ from understudy.formats.cards.document import (
     sentences,
 )
 from understudy.formats.cards.file import png_of
-from understudy.sources.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.persona import Other, persona_at

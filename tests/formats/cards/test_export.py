@@ -16,7 +16,7 @@ from understudy.formats.cards.document import card_from_text, in_version, json_o
 from understudy.formats.cards.export import EXCHANGES, CardScene, card_at
 from understudy.formats.cards.file import read_card, write_card
 from understudy.formats.cards.lore_files import book_entries
-from understudy.sources.events import CastEntry, Opening, Speech
+from understudy.sources import CastEntry, Opening, Speech
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.names import people_at

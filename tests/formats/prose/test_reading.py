@@ -17,7 +17,7 @@ from understudy.formats import prose as prose_reading
 from understudy.formats.prose import READER, prose_events
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
-from understudy.sources.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 PEOPLE = (NovelCharacter("Odile", ("Odile Marchand", "Madame")), NovelCharacter("Bastien", ("Madame",)))

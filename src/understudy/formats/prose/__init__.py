@@ -29,7 +29,7 @@ from understudy.formats.story_folder import CAST, read_characters
 from understudy.novels.cast import find_cast
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution, Chapter, NovelCharacter, Paragraph, Paratext, Prose, Quotation, Span
-from understudy.sources.events import CastEntry, Event, Heading, Opening, Reader, Unread
+from understudy.sources import CastEntry, Event, Heading, Opening, Reader, Unread
 from understudy.sources.names import fold, is_group, unambiguous_aliases
 from understudy.sources.source import HEAD_BYTES, NovelSource, Progress, SourceFile
 from understudy.story.types import Character

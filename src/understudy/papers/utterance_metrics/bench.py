@@ -67,12 +67,7 @@ from understudy.metrics.voice import VoiceCast, voice
 from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
 from understudy.sources.jsonstream import load_json
-from understudy.training.persona_lm import (
-    PersonaTuning,
-    fine_tune,
-    fine_tuned_scorer,
-    line_perplexities,
-)
+from understudy.training.persona_lm import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
 
 __all__ = ["bench_voice"]
 

@@ -28,16 +28,7 @@ from understudy.language.model_folder import ModelFolder, read_card
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 from understudy.training.bert import precision
-from understudy.training.guessing import (
-    EVERY,
-    HELD_BACK,
-    Casts,
-    Stories,
-    begin,
-    held_back,
-    read_casts,
-    write_figures,
-)
+from understudy.training.guessing import EVERY, HELD_BACK, Casts, Stories, begin, held_back, read_casts, write_figures
 from understudy.training.guessing.network import fits, half_precision
 from understudy.training.guessing.scene_tokens import RecentScenes, SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
