@@ -413,7 +413,7 @@ TABLES = PARQUET, SPEECHES, TABLE = (
 """Formats whose columns may be named."""
 
 FORMATS: tuple[Format, ...] = (
-    Format("card", is_card, "cards"),
+    Format("card", is_card, "cards.reader"),
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,

@@ -1,258 +1,335 @@
-"""Reader of character cards, as tiny stories: a character with a profile, a scene for every greeting and example talk.
+"""A character card as a document: versions 1, 2 and 3, kept whole.
 
-What is counted are a card's fields and the entries of its lorebook, those that are not empty, and the assets of a
-CHARX file. Name, description and scenario become the cast and the settings, greetings and examples become lines,
-entries of the lorebook become lore, and the rest is listed as unread: it instructs programs or belongs to the card's
-maker. The story keeps the whole card, and its picture, for whoever wants it back.
+    V1   six texts side by side: name, description, personality, scenario, first_mes, mes_example
+    V2   {"spec": "chara_card_v2", "spec_version": "2.0", "data": {...}}: the six, greetings, a lorebook, extensions
+    V3   {"spec": "chara_card_v3", "spec_version": "3.0", "data": {...}}: V2's, nickname, assets, group greetings
+
+Programs put fields of their own anywhere in a card, and some put the wrong type into a known one. So a `Card` keeps
+the document as it was read, order of keys included, and its properties only look into it.
+
+Its prose is for people: macros are filled in, descriptions cut into sentences, example talk into turns.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
-from understudy.formats.cards.document import (
-    Card,
-    CardNames,
-    ExampleTurn,
-    conversations,
-    json_of,
-    one_line,
-    sentences,
-    whole_characters,
-)
-from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_card, picture_of, read_charx
-from understudy.formats.cards.lore_files import read_book
-from understudy.formats.cards.lorebook import unsupported_patterns
-from understudy.formats.cards.profiles import CardProfile, parse_profile
-from understudy.sources import (
-    CardSource,
-    CastEntry,
-    Description,
-    Event,
-    Lore,
-    Opening,
-    Reader,
-    SceneStart,
-    Speech,
-    Unread,
-    check_names,
-)
-from understudy.sources.source import SourceFile
-from understudy.story.storyfile import CardRecord
-from understudy.story.types import Character, Fact, LoreEntry, Moment, Source
-from understudy.story.wording import about_other, fact_sentence, fill_macros
-from understudy.text import LANGUAGES, guess_language
+from understudy.errors import InputError, StoryError
+from understudy.story.dialogue import Situation
+from understudy.story.wording import CHARACTER, USERS, fill_macros
+from understudy.text import fold
+from understudy.text import sentences as sentences_of
 
-__all__ = ["READER"]
+__all__ = [
+    "LARGEST_CARD",
+    "USER",
+    "Card",
+    "CardNames",
+    "ExampleTurn",
+    "card_from_json",
+    "card_from_text",
+    "card_of",
+    "conversations",
+    "greeting_number",
+    "greetings_for",
+    "in_version",
+    "json_of",
+    "one_line",
+    "sentences",
+    "whole_characters",
+]
 
-NOT_STORY = "kept in the card, not part of the story"
-ASSET = "an asset: stays in the CHARX file, the story keeps only a main icon that is a PNG"
-NO_TEXT = "holds no text to read: kept in the card"
-NO_PATTERN = "a key that is a pattern, taken as a plain text: {reason}"
-PROFILE = ("description", "personality")
-TALK = (*PROFILE, "mes_example")
-GREETINGS = ("first_mes", "alternate_greetings", "group_only_greetings")
-STORY = frozenset({"name", "nickname", "scenario", "mes_example", *PROFILE, *GREETINGS})
-LONGEST_SHOWN = 200
+LARGEST_CARD = 16 * 1024 * 1024
+DEEPEST = 100  # levels of nesting; far more would overflow the stack of a JSON reader or writer
 
+SPECS = {"chara_card_v2": 2, "chara_card_v3": 3}
+HEADS = {version: {"spec": spec, "spec_version": f"{version}.0"} for spec, version in SPECS.items()}
+V1_FIELDS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
+V2_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(V1_FIELDS, ""),
+    **dict.fromkeys(("creator_notes", "system_prompt", "post_history_instructions"), ""),
+    "alternate_greetings": (),
+    "tags": (),
+    **dict.fromkeys(("creator", "character_version"), ""),
+    "extensions": {},
+}
+"""What every V2 card must have; a tuple stands for an empty list."""
 
-def events(source: SourceFile) -> Iterator[Event]:
-    charx = _charx(source)
-    card, picture = (charx.card, charx.icon) if charx else _card_and_picture(source)
-    if not card.name:
-        raise source.error("the card has no name: fill in its 'name' field, then read it again")
-    check_names((card.name, card.text("nickname")), source.error, 1)  # macros are about to be filled in with them
-    card_story = _CardStory(card, source, picture, charx)
-    source.units = len(card_story.fields)
-    yield from card_story.events()
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _charx(source: SourceFile) -> Charx | None:
-    """A CHARX file, which may be large: of its assets only the icon is read."""
-    if not source.head().startswith(ARCHIVES):
-        return None
-    charx = read_charx(source.path)
-    source.reach(1.0)
-    return charx
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A card's whole document, and which version of the format it is in."""
+
+    document: dict[str, Any]
+    version: int
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The fields of the character; in a V1 card they are the document itself."""
+        data: dict[str, Any] = self.document if self.version == 1 else self.document["data"]
+        return data
+
+    @property
+    def name(self) -> str:
+        return self.text("name").strip()
+
+    @property
+    def book(self) -> list[Any]:
+        """The entries of the character's lorebook."""
+        book = self.data.get("character_book")
+        entries = book.get("entries") if isinstance(book, dict) else None
+        return entries if isinstance(entries, list) else []
+
+    def text(self, field: str) -> str:
+        value = self.data.get(field)
+        return value if isinstance(value, str) else ""
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        value = self.data.get(field)
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+    def extension(self, namespace: str) -> Mapping[str, Any]:
+        """What one program keeps in the card under its own name."""
+        extensions = self.data.get("extensions")
+        own = extensions.get(namespace) if isinstance(extensions, dict) else None
+        return own if isinstance(own, dict) else {}
 
 
-def _card_and_picture(source: SourceFile) -> tuple[Card, bytes | None]:
-    if source.size > LARGEST_FILE:
-        raise source.error(f"has {source.size:,} bytes, more than a card may ({LARGEST_FILE:,}): make it smaller")
-    content = b"".join(source.chunks())
-    return parse_card(content, source.path), picture_of(content, source.path)
+def card_of(document: object, path: Path | None = None) -> Card:
+    """Check that a document is a card, and find its version."""
+    if not isinstance(document, dict):
+        raise InputError("is JSON, but not a character card: a card is an object with named fields", path)
+    if _nested_over(DEEPEST, document):
+        raise InputError(f"is nested over {DEEPEST} levels deep: no card is, so this one is not read", path)
+    spec = document.get("spec")
+    version = SPECS.get(spec) if isinstance(spec, str) else None
+    if version is not None:
+        if not isinstance(document.get("data"), dict):
+            raise InputError(f"says it is a {spec}, but has no 'data': export the card again", path)
+        return Card(document, version)
+    if spec is None and isinstance(document.get("name"), str) and any(f in document for f in V1_FIELDS[1:]):
+        return Card(document, 1)
+    raise InputError(
+        "is not a character card that can be read: its 'spec' should be 'chara_card_v2' or 'chara_card_v3', or it "
+        "should have a name and a description at its top (V1)",
+        path,
+    )
 
 
-@dataclass(slots=True)
-class _CardField:
-    """A field or lorebook entry that is not empty, and whether an event has been made of it."""
-
-    source: Source
-    name: str
-    value: Any
-    is_read: bool = False
-
-    def claim(self) -> int:
-        """How many units the next event made of it accounts for: 1 for the first, 0 for those that follow."""
-        is_first, self.is_read = not self.is_read, True
-        return int(is_first)
+def card_from_json(content: bytes, path: Path | None = None) -> Card:
+    if len(content) > LARGEST_CARD:
+        raise InputError(f"is a card of over {LARGEST_CARD:,} bytes: make it smaller (are pictures in it?)", path)
+    try:
+        document = json.loads(content, parse_constant=_not_json, parse_float=_number)
+    except json.JSONDecodeError as error:
+        raise InputError(f"is not JSON: {error.msg}; export the card again", path, error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(f"is not JSON that can be read ({reason}): export the card again", path) from error
+    return card_of(document, path)
 
 
-@dataclass(slots=True)
-class _CardStory:
-    """Makes the events of one card."""
+def card_from_text(text: str | None) -> Card | None:
+    """A card that was kept as JSON text, if there is one."""
+    return None if text is None else card_of(json.loads(text))
 
-    card: Card
-    source: SourceFile
-    picture: bytes | None
-    charx: Charx | None = None
-    fields: dict[str, _CardField] = field(init=False)
-    names: CardNames = field(init=False)
-    profiles: dict[str, CardProfile] = field(init=False)
 
-    def __post_init__(self) -> None:
-        card = self.card
-        fields = {name: value for name, value in card.data.items() if not _empty(value)}
-        entries = {f"character_book entry {n}": entry for n, entry in enumerate(card.book, 1) if not _empty(entry)}
-        assets = {f"asset {asset.path}": f"{asset.size:,} bytes" for asset in self.charx.assets} if self.charx else {}
-        numbered = enumerate([*fields.items(), *entries.items(), *assets.items()], 1)
-        self.fields = {name: _CardField(self.source.at(number), name, value) for number, (name, value) in numbered}
-        sample = "\n".join(card.text(name) for name in ("description", "first_mes", "mes_example"))
-        language = card.extension("understudy").get("language")
-        name = one_line(card.name)
-        called = one_line(card.text("nickname")) or name
-        self.names = CardNames(name, called, language if language in LANGUAGES else guess_language(sample))
-        self.profiles = {
-            field: parse_profile(self._named(card.text(field)), self._is_own, field == "personality")
-            for field in PROFILE
-        }
+def json_of(card: Card, indent: int | None = 2) -> bytes:
+    """The document as it is, in UTF-8."""
+    try:
+        text = json.dumps(card.document, ensure_ascii=False, allow_nan=False, indent=indent)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"the card holds what JSON cannot ({error}): take that out of it") from error
+    # a lone surrogate, left where a program cut a text, is no UTF-8 but can be written as a JSON escape
+    return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
 
-    def events(self) -> Iterator[Event]:
-        yield Opening(title=self.names.name, language=self.names.language)
-        yield from self._cast()
-        icon = self.fields.get(f"asset {self.charx.icon_path}") if self.charx else None
-        yield CardSource(
-            self.fields["name"].source,
-            self.names.name,
-            CardRecord(
-                self._greeting_texts(),
-                one_line(self._named(self.card.text("scenario"))),
-                self._profile(),
-                json_of(self.card, indent=None).decode(),
-                self.picture,
-            ),
-            units=icon.claim() if icon and self.picture else 0,
-        )
-        yield from self._lore()
-        for name in GREETINGS:
-            yield from self._greetings(name)
-        for name in TALK:
-            talk = self.card.text(name) if name == "mes_example" else self.profiles[name].talk
-            for turns in conversations(talk, self.names):
-                yield from self._scene(name, turns)
-        if (scenario := self.fields.get("scenario")) and not scenario.is_read and self._setting():
-            yield SceneStart(scenario.source, self._setting(), units=scenario.claim())
-        for unit in self.fields.values():
-            if not unit.is_read:
-                reason = NO_TEXT if unit.name in STORY else ASSET if unit.name.startswith("asset ") else NOT_STORY
-                yield Unread(unit.source, _shown(unit.name, unit.value), reason, units=unit.claim())
 
-    def _cast(self) -> Iterator[Event]:
-        """The character, made of up to four fields."""
-        used_fields = ["name"]
-        if one_line(self.card.text("nickname")):
-            used_fields.append("nickname")
-        used_fields += [name for name, profile in self.profiles.items() if profile.traits or sentences(profile.prose)]
-        profile = map(self.names.filled, self._profile())
-        aliases = (self.names.called,) if self.names.called != self.names.name else ()
-        yield CastEntry(
-            self.fields["name"].source,
-            Character(self.names.name, aliases, tuple(dict.fromkeys(profile))),
-            units=sum(self.fields[name].claim() for name in used_fields),
-        )
+def in_version(card: Card, version: int) -> Card:
+    """The same card as another version; fields that version does not know stay in it.
 
-    def _profile(self) -> tuple[str, ...]:
-        """What the fields of the profile list, each attribute once, then their prose."""
-        listed: dict[tuple[str, str], dict[str, None]] = {}
-        for profile in self.profiles.values():
-            for trait in profile.traits:
-                listed.setdefault((trait.who, trait.attribute), {}).update(dict.fromkeys(trait.values))
-        listed_sentences = [
-            self._sentence(who, attribute, tuple(values)) for (who, attribute), values in listed.items()
+    A card converted to V1 loses most of its fields.
+    """
+    if version == card.version:
+        return card
+    if version not in (2, 3):
+        raise InputError(f"a V{card.version} card cannot be made a V{version} card: ask for version 2 or 3")
+    document, data = card.document, card.data
+    if card.version == 1:
+        data = {field: value for field, value in document.items() if field in V2_DEFAULTS or field == "character_book"}
+        other_fields = {field: value for field, value in document.items() if field not in data}
+        document = {**HEADS[version], **other_fields}
+    data = {**data, **{field: _fresh(value) for field, value in V2_DEFAULTS.items() if field not in data}}
+    if version == 3:
+        data = _with_v3_fields(data)
+    return Card({**document, **HEADS[version], "data": data}, version)
+
+
+def _with_v3_fields(data: dict[str, Any]) -> dict[str, Any]:
+    data.setdefault("group_only_greetings", [])
+    book = data.get("character_book")
+    if isinstance(book, dict) and isinstance(book.get("entries"), list):
+        entries = [
+            {**entry, "use_regex": entry.get("use_regex", False)} if isinstance(entry, dict) else entry
+            for entry in book["entries"]
         ]
-        return (
-            *listed_sentences,
-            *(sentence for profile in self.profiles.values() for sentence in sentences(profile.prose)),
-        )
+        data["character_book"] = {**book, "entries": entries}
+    return data
 
-    def _is_own(self, label: str) -> bool:
-        return self.names.speaker(label) == self.names.name
 
-    def _sentence(self, who: str, attribute: str, values: tuple[str, ...]) -> str:
-        fact, language = Fact(self.names.name, attribute, values, Moment((0,))), self.names.language
-        return one_line(about_other(fact, who, language) if who else fact_sentence(fact, language))
+def _fresh(default: Any) -> Any:
+    return list(default) if isinstance(default, tuple) else dict(default) if isinstance(default, dict) else default
 
-    def _greeting_texts(self) -> tuple[str, ...]:
-        """What opens a talk between two, line ends and all."""
-        texts = (self.card.text("first_mes"), *self.card.texts("alternate_greetings"))
-        return tuple(self._named(text).strip() for text in texts if self.names.filled(text).strip())
 
-    def _named(self, text: str) -> str:
-        """The text with everything filled in but `{{user}}`, who has no name yet."""
-        return fill_macros(whole_characters(text), self.names.called, user=None)
+def _nested_over(limit: int, document: object) -> bool:
+    level: list[Any] = [document]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
-    def _lore(self) -> Iterator[Event]:
-        entries = list[LoreEntry]()
-        units = 0
-        for number, entry in enumerate(read_book(self.card.data.get("character_book"), self.names.name), 1):
-            if entry is not None:
-                keys = tuple(map(self._named, entry.keys)), tuple(map(self._named, entry.secondary_keys))
-                content = self._named(entry.content)
-                entries.append(replace(entry, content=content, keys=keys[0], secondary_keys=keys[1]))
-                units += self.fields[f"character_book entry {number}"].claim()
-        if entries:
-            book = self.fields["character_book"]
-            yield Lore(book.source, self.names.name, tuple(entries), units=units + book.claim())
-            for entry, key, reason in unsupported_patterns(entries):
-                text = _shown(f"character_book entry {entry.name!r}", key)
-                yield Unread(book.source, text, NO_PATTERN.format(reason=reason), units=0)
 
-    def _greetings(self, name: str) -> Iterator[Event]:
-        texts = (self.card.text(name),) if name == "first_mes" else self.card.texts(name)
-        for text in texts:
-            if greeting := one_line(self.names.filled(text)):
-                yield from self._scene(name, [ExampleTurn(self.names.name, greeting)])
-        unit = self.fields.get(name)
-        if unit is not None and unit.is_read and isinstance(unit.value, list):
-            for item in unit.value:
-                if not isinstance(item, str):
-                    yield Unread(unit.source, _shown(name, item), NO_TEXT, units=0)
+def _not_json(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
 
-    def _setting(self) -> str:
-        return one_line(self.names.filled(self.card.text("scenario")))
 
-    def _scene(self, name: str, turns: list[ExampleTurn]) -> Iterator[Event]:
-        unit, scenario = self.fields[name], self.fields.get("scenario")
-        setting = self._setting()
-        yield SceneStart(unit.source, setting, units=scenario.claim() if scenario and setting else 0)
-        for turn in turns:
-            if turn.speaker is None:
-                yield Description(unit.source, turn.text, units=unit.claim())
+def _number(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return number
+
+
+USER = "User"
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+START = re.compile(r"<start>", re.IGNORECASE)
+COLON = re.compile("[:：]")
+LONGEST_LABEL = 80
+MARKS = '*_"“” \t'
+"""What may stand around a label: it is printed bold, or quoted."""
+USER_LABELS = frozenset({"user", "you", "anon", "anonymous"})
+RANDOM_USER = re.compile(r"\{\{random_user_\d{1,2}\}\}", re.IGNORECASE)
+INLINE_LABEL = re.compile(
+    r"[*_\"]{0,3}(?:\{\{(?:user|char)\}\}|<(?:user|char|bot)>)[*_\"]{0,3}[ \t]{0,4}[:：]", re.IGNORECASE
+)
+TURN_END = frozenset('.!?…。！？"”』」*)]>\n')
+BULLET = re.compile(r"\s*(?:[-*•·+]\s+|\d{1,2}[.)]\s+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class CardNames:
+    """Whom a card's macros stand for: the character, what it is called in passing, and whoever reads."""
+
+    name: str
+    called: str
+    language: str = "en"
+
+    def filled(self, text: str) -> str:
+        """The text with its macros filled in; whoever reads is 'you'."""
+        return fill_macros(text, self.called, language=self.language)
+
+    def speaker(self, label: str) -> str | None:
+        """Who a label in front of a line stands for; None if it is no label but part of the line."""
+        label = label.strip(MARKS)
+        if CHARACTER.fullmatch(label):
+            return self.name
+        if USERS.fullmatch(label) or RANDOM_USER.fullmatch(label) or fold(label) in USER_LABELS:
+            return USER
+        own = {self.name, self.called, *self.name.split()}
+        return self.name if fold(label) in {fold(name) for name in own} - {""} else None
+
+
+class ExampleTurn(NamedTuple):
+    """One turn of example talk; text before anybody speaks has no speaker."""
+
+    speaker: str | None
+    text: str
+
+
+def conversations(examples: str, names: CardNames) -> Iterator[list[ExampleTurn]]:
+    """The blocks of a card's example talk, each a conversation of its own.
+
+    A turn begins with a label at the beginning of a line, or, where line ends were lost, with a macro as a label.
+    """
+    for block in START.split(examples):
+        turns: list[tuple[str | None, list[str]]] = []
+        for line in filter(str.strip, _turn_a_line(block).splitlines()):
+            colon = COLON.search(line, 0, LONGEST_LABEL)
+            speaker = names.speaker(line[: colon.start()]) if colon else None
+            if colon and speaker is not None:
+                turns.append((speaker, [_unmarked(line, colon)]))
+            elif turns:
+                turns[-1][1].append(line)
             else:
-                yield Speech(unit.source, (turn.speaker,), turn.text, units=unit.claim())
+                turns.append((None, [line]))
+        spoken = [ExampleTurn(speaker, one_line(names.filled("\n".join(lines)))) for speaker, lines in turns]
+        if any(turn.text for turn in spoken):
+            yield [turn for turn in spoken if turn.text]
 
 
-def _empty(value: object) -> bool:
-    return value is None or value in ([], {}) or (isinstance(value, str) and not value.strip())
+def _turn_a_line(block: str) -> str:
+    def broken(match: re.Match[str]) -> str:
+        before = block[max(match.start() - 8, 0) : match.start()].rstrip(" \t")
+        return f"\n{match[0]}" if before[-1:] in TURN_END else match[0]
+
+    return INLINE_LABEL.sub(broken, block)
 
 
-def _shown(name: str, value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = one_line(f"{name}: {text[: 4 * LONGEST_SHOWN]}")
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+def _unmarked(line: str, colon: re.Match[str]) -> str:
+    """What follows a label, without the end of the marks that the label begins with: '**Mira:** No.'"""
+    begun = line[: len(line) - len(line.lstrip("*_ \t"))].strip()
+    rest = line[colon.end() :]
+    return rest.removeprefix(begun) if begun and not line[: colon.start()].rstrip().endswith(begun) else rest
 
 
-READER = Reader("card", events)
+def sentences(text: str) -> tuple[str, ...]:
+    """A description as sentences: a line that is a point of a list is one by itself."""
+    pieces = []
+    for line in text.splitlines():
+        bullet = BULLET.match(line)
+        line = line[bullet.end() if bullet else 0 :]
+        pieces += sentences_of(line)
+    return tuple(one_line(piece) for piece in pieces if any(letter.isalnum() for letter in piece))
+
+
+def one_line(text: str) -> str:
+    """A text as a story keeps it: no line ends, and no half characters, which files cannot hold."""
+    return " ".join(whole_characters(text).split())
+
+
+def whole_characters(text: str) -> str:
+    return SURROGATE.sub("\ufffd", text)
+
+
+# How a character opens a talk: the greeting of its card, and the alternatives.
+
+
+def greetings_for(situation: Situation) -> tuple[str, ...]:
+    """The greetings of the character's card, with the interlocutor's name filled in; empty without a card."""
+    persona = situation.persona
+    user = situation.faced.name if situation.faced else ""
+    return tuple(fill_macros(text, persona.name, user, persona.language) for text in persona.greetings)
+
+
+def greeting_number(situation: Situation, number: int) -> str:
+    """The greeting of a number, counted from 1."""
+    greetings = greetings_for(situation)
+    if not 1 <= number <= len(greetings):
+        name = situation.persona.name
+        has = f"has {len(greetings)}: choose from 1 to {len(greetings)}" if greetings else "has no card with greetings"
+        raise StoryError(f"there is no greeting {number}, {name} {has}")
+    return greetings[number - 1]

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.formats.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
+from understudy.formats.cards import LARGEST_CARD, Card, card_from_json, in_version, json_of
 from understudy.formats.cards.png import (
     SIGNATURE,
     Png,
