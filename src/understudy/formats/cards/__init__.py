@@ -60,7 +60,7 @@ V2_DEFAULTS: Mapping[str, Any] = {
 }
 """What every V2 card must have; a tuple stands for an empty list."""
 
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def json_of(card: Card, indent: int | None = 2) -> bytes:
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"the card holds what JSON cannot ({error}): take that out of it") from error
     # a lone surrogate, left where a program cut a text, is no UTF-8 but can be written as a JSON escape
-    return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
+    return SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
 
 
 def in_version(card: Card, version: int) -> Card:
@@ -214,7 +214,6 @@ def _number(digits: str) -> float:
 
 USER = "User"
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 
 START = re.compile(r"<start>", re.IGNORECASE)
 COLON = re.compile("[:：]")
