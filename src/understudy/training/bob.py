@@ -1,8 +1,9 @@
 """Trainer of BERT over BERT: both decoders start from a BERT's weights, their cross-attention from random numbers.
 
 Every step takes a batch of replies and, where there are pairs of sentences, half as many that are entailed and half
-as many that are contradicted, drawn from seed and step. `loss` has the formula. The epoch after which the consistency
-decoder finds held-back replies most probable is kept, and training stops when that has not improved for a while.
+as many that are contradicted, drawn from seed and step; `bob_examples` has the loss. The epoch after which the
+consistency decoder finds held-back replies most probable is kept, and training stops when that has not improved for a
+while.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     data/train/*.json, data/valid/*.json      a novel each: {character: [lines]}
 
 The weights of the score's features are fitted by cross-fitting on questions of the kind that will be asked (see
-`voice_evaluation`): a third of the novels is left out, vectors, rates and the cohort are learnt from the others, and
+`VoiceQuestions`): a third of the novels is left out, vectors, rates and the cohort are learnt from the others, and
 the questions are about that third; so for each third in turn. Then vectors, rates and the cohort are learnt from all
 novels. The figures are of the thirds, each with weights fitted on the other two.
 

@@ -3,9 +3,9 @@
     spearman    r_s of a measure with the score, 1 to 5, that the person gave the whole chat; `measure`, `of` whose
                 messages, `chats` 'all' or 'both talk' (each side said at least four things). p values by shuffling the
                 scores, adjusted after Holm over all measures of the same chats
-    accuracy, auc   which of two profiles was the bot's: see `matching`
+    accuracy, auc   which of two profiles was the bot's, see below
 
-`measure` 'combination' is all measures of the bot, of the person, or of both weighed together (see `combination`).
+`measure` 'combination' is all measures of the bot, of the person, or of both weighed together (see `out_of_fold`).
 Intervals are bootstraps over people: all chats of one person are drawn together.
 """
 

@@ -3,8 +3,8 @@
     score(a)    = sum over the scene's tokens t of ln P(t | tokens before it), the masks named by assignment a
     P(a)        ~ exp(TEMPERATURE score(a))
 
-The context includes what happened just before in the same chapter. `assignment_search` chooses the assignments that are
-scored.
+The context includes what happened just before in the same chapter. `score_assignments` chooses those that
+are scored.
 """
 
 from __future__ import annotations
