@@ -1,4 +1,6 @@
-"""Files as they come, and what a reader makes of one: a stream of events, each with the source it was read from.
+"""What every format is read with: an opened source, its events, names and directions, archives and JSON in bounds.
+
+A reader makes of a file a stream of events, each with the source it was read from.
 
 A reader only says what it sees. Numbering lines, merging names, working out who was present and writing the story are
 done once for all formats, in `assembly`.
