@@ -1,9 +1,8 @@
 """What every format is read with: an opened source, its events, names and directions, archives and JSON in bounds.
 
-A reader makes of a file a stream of events, each with the source it was read from.
-
-A reader only says what it sees. Numbering lines, merging names, working out who was present and writing the story are
-done once for all formats, in `assembly`.
+A reader makes of a file a stream of events, each with the source it was read from, and only says what it sees.
+Numbering lines, merging names, working out who was present and writing the story are done once for all formats, in
+`assembly`.
 
 `units` is how many non-blank source lines (or, in a format that is not made of lines, units of text) an event
 accounts for. A speech wrapped over three lines has 3; the second of two speeches glued onto one line has 0.

@@ -66,51 +66,6 @@ from understudy.story.dialogue import Example
 
 __all__ = ["AGENTS", "bench_hpd"]
 
-# Fitting rankers on sessions of which only some parts are shown, and scoring the judged ones with them.
-
-
-class Fitting:
-    """The sessions of a file with what is `given`; rankers learn from `training`, or from the judged file itself."""
-
-    def __init__(
-        self,
-        examples: Sequence[Example],
-        training: Sequence[Example],
-        given: str,
-        groups: Sequence[FeatureGroup],
-        seed: int = 0,
-        progress: Progress = ignore_progress,
-    ) -> None:
-        self._examples, self._others = examples, training
-        self._given, self._groups, self._seed, self._progress = given, groups, seed, progress
-        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
-        self.weights: dict[str, dict[str, float]] = {}
-        """What the features count, by agent; of one fitted on all sessions where rankers are cross-validated."""
-
-    def scores(self, agent: str) -> list[Scores] | str:
-        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
-        if not self._others and len(set(self._scenes)) < FEWEST_SCENES:
-            return TOO_FEW
-        remembers, learned = FITTED_AGENTS[agent], self._training if self._others else self._judged
-        ranker = learned.fit(range(len(learned.examples)), remembers)
-        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
-        if not self._others:
-            return self._judged.held_out_scores(self._scenes, remembers, self._seed)
-        return [[self._judged.scores(ranker, index) for index in range(len(self._examples))]]
-
-    @cached_property
-    def _judged(self) -> FittingSessions:
-        return self._prepared(self._examples)
-
-    @cached_property
-    def _training(self) -> FittingSessions:
-        return self._prepared(self._others)
-
-    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
-        shown = [withhold(example, self._given) for example in examples]
-        return FittingSessions(shown, self._groups, feature_rows(self._groups, shown, self._progress))
-
-
 AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
 RERANKED = ("dialogue", "dialogue+scene")  # what the reranker is given as a feature
 HELD_OUT = f"cross-validation: {FOLDS} folds of sessions, {REPEATS} times"
@@ -144,6 +99,51 @@ class _Results:
     mistakes: list[Row] = field(default_factory=list)
     files: dict[str, Row] = field(default_factory=dict)
     missing: MissingAnswers = field(default_factory=MissingAnswers)
+
+    def add(self, what: Row, examples: Sequence[Example], scores: list[Scores] | str, seed: int) -> None:
+        """The ranking of one agent, or why there is none."""
+        if isinstance(scores, str):
+            self.rows += unranked_rows(what, scores)
+            return
+        judged = {key: str(what[key]) for key in ("file", "agent", "given")}
+        names = [example.name for example in examples]
+        self.items.append(Items(judged, names, [], ranking_marks(examples, scores)))
+        self.rows += ranking_rows(what, self.items[-1], seed)
+
+
+class _Fitting:
+    """The sessions of a file with what is `given`; rankers learn from those to learn from, or from the file itself."""
+
+    def __init__(self, setting: _Setting, examples: Sequence[Example], given: str) -> None:
+        self._setting, self._examples, self._given = setting, examples, given
+        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
+        self.weights: dict[str, dict[str, float]] = {}
+        """What the features count, by agent; of one fitted on all sessions where rankers are cross-validated."""
+
+    def scores(self, agent: str) -> list[Scores] | str:
+        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
+        others = self._setting.training
+        if not others and len(set(self._scenes)) < FEWEST_SCENES:
+            return TOO_FEW
+        remembers, learned = FITTED_AGENTS[agent], self._training if others else self._judged
+        ranker = learned.fit(range(len(learned.examples)), remembers)
+        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
+        if not others:
+            return self._judged.held_out_scores(self._scenes, remembers, self._setting.seed)
+        return [[self._judged.scores(ranker, index) for index in range(len(self._examples))]]
+
+    @cached_property
+    def _judged(self) -> FittingSessions:
+        return self._prepared(self._examples)
+
+    @cached_property
+    def _training(self) -> FittingSessions:
+        return self._prepared(self._setting.training)
+
+    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
+        shown, groups = [withhold(example, self._given) for example in examples], self._setting.groups
+        progress = progress_on(self._setting.progress, self._given)
+        return FittingSessions(shown, groups, feature_rows(groups, shown, progress))
 
 
 def bench_hpd(
@@ -233,7 +233,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
     learners = [agent for agent in setting.agents if agent in FITTED_AGENTS]
     for given in (CANDIDATES, *setting.given):
         shown = [withhold(example, given) for example in examples]
-        fitting = _fitting(setting, examples, given)
+        fitting = _Fitting(setting, examples, given)
         for agent in setting.agents if given != CANDIDATES else learners:
             what: Row = {**file, "agent": agent, "given": given}
             begun = time.perf_counter()
@@ -244,41 +244,19 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
                 scores = fitting.scores(agent) if agent in FITTED_AGENTS else _scores(setting, agent, given, shown)
             if scores is None:
                 continue
+            results.add(what, examples, scores, setting.seed)
             if isinstance(scores, str):
-                results.rows += unranked_rows(what, scores)
                 continue
-            items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, scores))
-            results.items.append(items)
-            results.rows += ranking_rows(what, items, setting.seed)
             about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
             if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
                 results.mistakes += worst_sessions(what, shown, scores[0])
         if given in RERANKED and tuple(setting.agents) == AGENTS and language == READ:
-            _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, shown, results)
+            # the ranking by the one feature that was learned elsewhere, where it has been worked out anyway
+            reranked = setting.reranked
+            rankings = reranked if isinstance(reranked, str) else [[reranked.scores(example) for example in shown]]
+            results.add({**file, "agent": RERANKER, "given": given}, examples, rankings, setting.seed)
         if fitting.weights:
             about.setdefault("weights", {})[given] = fitting.weights
-
-
-def _judge_reranker(
-    setting: _Setting, what: Row, examples: Sequence[Example], shown: Sequence[Example], results: _Results
-) -> None:
-    """The ranking by the one feature that was learned elsewhere, where it has been worked out anyway."""
-    if isinstance(setting.reranked, str):
-        results.rows += unranked_rows(what, setting.reranked)
-        return
-    scores = [setting.reranked.scores(example) for example in shown]
-    items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, [scores]))
-    results.items.append(items)
-    results.rows += ranking_rows(what, items, setting.seed)
-
-
-def _judged(what: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(what[key]) for key in ("file", "agent", "given")}
-
-
-def _fitting(setting: _Setting, examples: Sequence[Example], given: str) -> Fitting:
-    progress = progress_on(setting.progress, given)
-    return Fitting(examples, setting.training, given, setting.groups, setting.seed, progress)
 
 
 def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example]) -> list[Scores] | str:
