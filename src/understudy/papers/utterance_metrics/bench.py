@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.run import Row, figure_row, manifest_of
+from understudy.bench.run import Figure, Row, figure_row, manifest_of
 from understudy.errors import InputError
 from understudy.language.lexical.logistic import balanced_weights
 from understudy.language.lexical.rows import Reals
@@ -55,6 +55,7 @@ from understudy.metrics import (
 from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
+    Interval,
     adjust_p_values,
     average_precision,
     interval,
@@ -308,14 +309,12 @@ def _with_interval(
 
 
 def _row(scorer: str, character: str, metric: str, value: float | None, drawn: Reals, n: int) -> Row:
-    keys = {"scorer": scorer, "character": character, "metric": metric, "value": value, "low": None, "high": None}
-    row: Row = {**keys, "n": n, "paper": None}
+    what = {"scorer": scorer, "character": character}
     if value is None:
-        row["reason"] = "all scores are equal" if metric == "spearman" else "no reply is unfit"
-    else:
-        low, high = np.nanpercentile(drawn, [2.5, 97.5])
-        row["low"], row["high"] = float(low), float(high)
-    return row
+        reason = "all scores are equal" if metric == "spearman" else "no reply is unfit"
+        return figure_row(what, metric, reason) | {"n": n}
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return figure_row(what, metric, (Interval(value, float(low), float(high)), n))
 
 
 def _curve(judged: JudgedReplies, scorer: str, scores: Reals) -> Row:
@@ -370,10 +369,10 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
         it = speakers.names.index(name)
         for metric, among in (("precision", predicted == it), ("recall", own == it)):
             right = counts[among & (predicted == own)].sum()
-            value = float(right / counts[among].sum()) if among.any() else None
-            row: Row = {**keys, "metric": metric, "value": value, "low": None, "high": None}
-            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(held_back)}
-            rows.append(row if among.any() else {**row, "reason": NONE[metric]})
+            figure: Figure = NONE[metric]
+            if among.any():
+                figure = float(right / counts[among].sum()), int(among.sum())
+            rows.append(figure_row(keys, metric, figure) | {"chance": 1 / len(held_back)})
     return rows
 
 
@@ -395,8 +394,8 @@ def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
 
 
 def _cross_row(scorer: str, character: str, under: str, values: Reals) -> Row:
-    keys: Row = {"scorer": scorer, "character": character, "under": under, "metric": "uppl"}
-    return {**keys, "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
+    keys = {"scorer": scorer, "character": character, "under": under}
+    return figure_row(keys, "uppl", (float(np.nanmean(values)), len(values)))
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:
