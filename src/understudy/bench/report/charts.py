@@ -14,17 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from understudy.bench.report.page import (
-    ChartArea,
-    colour,
-    element,
-    label,
-    legend,
-    path,
-    picture,
-    section,
-    tooltip_of,
-)
+from understudy.bench.report.page import ChartArea, colour, element, label, legend, path, picture, section, tooltip_of
 
 __all__ = ["Bar", "curves_section", "forest_section", "learning_section", "panel"]
 

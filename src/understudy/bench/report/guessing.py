@@ -6,17 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from understudy.bench.report.page import (
-    COLOURS,
-    colour,
-    element,
-    foldable,
-    label,
-    path,
-    picture,
-    section,
-    tooltip_of,
-)
+from understudy.bench.report.page import COLOURS, colour, element, foldable, label, path, picture, section, tooltip_of
 
 __all__ = ["confusions_section", "flows_section"]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from understudy.agents.conversation import ConversationTurn, perspective
 from understudy.errors import Dead, StoryError, Unborn, UnderstudyError, UnknownCharacter
-from understudy.formats.cards.document import greetings_for
+from understudy.formats.cards import greetings_for
 from understudy.people.memory import remembered_person
 from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message, OwnPersona

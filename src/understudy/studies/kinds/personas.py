@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.formats.cards.document import Card, in_version, json_of
+from understudy.formats.cards import Card, in_version, json_of
 from understudy.formats.chat_records import PersonaRecord
 from understudy.progress import Progress
 from understudy.studies.item import Answer, Problem, Question, StudyItem

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.novels.attribution import softmax_of_groups
-from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
+from understudy.training.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 
 
 def choices(count: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

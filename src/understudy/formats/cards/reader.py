@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from understudy.formats.cards.document import (
+from understudy.formats.cards import (
     Card,
     CardNames,
     ExampleTurn,
@@ -27,7 +27,7 @@ from understudy.formats.cards.file import ARCHIVES, LARGEST_FILE, Charx, parse_c
 from understudy.formats.cards.lore_files import read_book
 from understudy.formats.cards.lorebook import unsupported_patterns
 from understudy.formats.cards.profiles import CardProfile, parse_profile
-from understudy.sources.events import (
+from understudy.sources import (
     CardSource,
     CastEntry,
     Description,

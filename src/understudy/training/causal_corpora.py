@@ -18,9 +18,9 @@ from random import Random
 
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.errors import InputError, UnknownFormat
-from understudy.formats import read, reader_of
-from understudy.formats.hpd import READER as HPD
+from understudy.formats import read
 from understudy.formats.hpd import sessions, situation_of
+from understudy.formats.recognition import hpd_files
 from understudy.language.backends.transformer import length_batches
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, Turn
@@ -82,8 +82,7 @@ def read_corpus(
         return _personachat(path, share, seed, personas, monologues)
     if path.is_dir() and any(path.glob("*/quotation_info.csv")):
         return _split(list(_novels(path)), share, seed)
-    files = [path] if path.is_file() else sorted(file for file in path.glob("*.json") if _is_hpd(file))
-    if files and all(map(_is_hpd, files)):
+    if files := hpd_files(path):
         return _split([dialogue for file in files for dialogue in _hpd(file)], share, seed)
     return _split(list(_story(path)), share, seed)
 
@@ -193,13 +192,6 @@ def _split(dialogues: list[TrainingDialogue], share: float, seed: int) -> Dialog
         [dialogue for index, dialogue in enumerate(dialogues) if index not in chosen],
         [dialogue for index, dialogue in enumerate(dialogues) if index in chosen],
     )
-
-
-def _is_hpd(path: Path) -> bool:
-    try:
-        return reader_of(SourceFile(path)) is HPD
-    except InputError:
-        return False
 
 
 # Settings of a training of a causal language model on dialogues, beside its data, base model and seed.

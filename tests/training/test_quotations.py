@@ -10,9 +10,9 @@ from understudy.errors import InputError
 from understudy.language.model_folder import read_model
 from understudy.novels.attribution import QuotationModel, attribute
 from understudy.training import train
+from understudy.training.boosting import BoostingSettings
 from understudy.training.pdnc import annotated_novels
-from understudy.training.quotations.boosting import BoostingSettings
-from understudy.training.quotations.trainer import QuotationSettings
+from understudy.training.quotations import QuotationSettings
 
 SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, columns=1, bins=16)
 SETTINGS = QuotationSettings(2, SMALL, SMALL, SMALL)

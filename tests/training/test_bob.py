@@ -19,7 +19,7 @@ from understudy.language.model_folder import read_card, write_tensors
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.training import TRAINERS, train
-from understudy.training.bob.trainer import BobSettings, initial_weights
+from understudy.training.bob import BobSettings, initial_weights
 from understudy.training.pretrained import load_base
 from understudy.training.run import TrainingTask, checkpoint_folder
 

@@ -15,7 +15,7 @@ from understudy.bench.run import compare_runs
 from understudy.errors import AgentError, StoryError
 from understudy.guessing import GUESSERS, Guesses, TrainingScenes
 from understudy.guessing.scenes import masks_of
-from understudy.papers.tvshowguess.bench import bench_guess
+from understudy.papers.tvshowguess import bench_guess
 from understudy.registry import RegistryEntry
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
@@ -184,7 +184,7 @@ def test_ablations_and_a_curve_judge_more_models_made_from_joint(data: Path) -> 
 
 def test_less_of_the_lessons_is_the_last_of_them_and_never_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With fewer scenes than parts there is one to learn from."""
-    from understudy.papers.tvshowguess import bench as guess
+    from understudy.papers import tvshowguess as guess
 
     lengths: list[int] = []
 

@@ -1,6 +1,6 @@
 """Gradient boosting with a softmax over the candidates of each quotation.
 
-    loss = - sum over quotations of ln P(speaker)             P as `quotations.forest` has it
+    loss = - sum over quotations of ln P(speaker)             P as `novels.attribution` has it
     g_c  = y_c - P(c),  h_c = P(c) (1 - P(c))                 gradient and curvature of a candidate's score
     gain of a split = G_l^2 / (H_l + l2) + G_r^2 / (H_r + l2) - G^2 / (H + l2)
     value of a leaf = rate * G / (H + l2)

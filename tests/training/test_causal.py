@@ -21,8 +21,8 @@ from understudy.errors import InputError
 from understudy.formats import examples
 from understudy.language.model_folder import read_card, read_tensors
 from understudy.story.dialogue import BatchAgent, BatchLanguageModel
-from understudy.training.causal.corpora import CausalSettings, under_condition
-from understudy.training.causal.trainer import train as train_dialogues
+from understudy.training.causal import train as train_dialogues
+from understudy.training.causal_corpora import CausalSettings, under_condition
 from understudy.training.run import TrainingTask, checkpoint_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")

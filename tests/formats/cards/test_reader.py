@@ -14,8 +14,7 @@ from reading import recognises
 from understudy.errors import InputError, StoryError
 from understudy.formats import read
 from understudy.formats.assembly import Assembly
-from understudy.formats.card import NO_TEXT, NOT_STORY, READER
-from understudy.formats.cards.document import (
+from understudy.formats.cards import (
     CardNames,
     card_of,
     conversations,
@@ -24,7 +23,8 @@ from understudy.formats.cards.document import (
     sentences,
 )
 from understudy.formats.cards.file import png_of
-from understudy.sources.events import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
+from understudy.formats.cards.reader import NO_TEXT, NOT_STORY, READER
+from understudy.sources import CastEntry, Description, Event, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.persona import Other, persona_at

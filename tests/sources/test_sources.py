@@ -12,7 +12,7 @@ import pytest
 from samples import SCRIPT
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.sources.events import MAX_NAME, MAX_TITLE, MAX_VALUE
+from understudy.sources import MAX_NAME, MAX_TITLE, MAX_VALUE
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 

@@ -1,8 +1,9 @@
 """Trainer of BERT over BERT: both decoders start from a BERT's weights, their cross-attention from random numbers.
 
 Every step takes a batch of replies and, where there are pairs of sentences, half as many that are entailed and half
-as many that are contradicted, drawn from seed and step. `loss` has the formula. The epoch after which the consistency
-decoder finds held-back replies most probable is kept, and training stops when that has not improved for a while.
+as many that are contradicted, drawn from seed and step; `bob_examples` has the loss. The epoch after which the
+consistency decoder finds held-back replies most probable is kept, and training stops when that has not improved for a
+while.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from understudy.agents.bob_network import (
 from understudy.errors import InputError
 from understudy.language.model_folder import ModelFolder
 from understudy.training.bert import precision
-from understudy.training.bob.examples import (
+from understudy.training.bob_examples import (
     NliPairs,
     PairSequences,
     ReplySequences,
@@ -45,7 +46,7 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["BobSettings", "initial_weights", "network_card", "train"]
+__all__ = ["BobSettings", "train"]
 
 HELD_REPLIES = 1000  # at most so many are asked for after each epoch
 EVERY = 400  # steps between checkpoints, which hold four transformers three times

@@ -22,11 +22,10 @@ import numpy as np
 from understudy.agents.bob import DialogueSequencer, conditioned_context
 from understudy.agents.bob_network import CONSISTENCY, RESPONSE, BertOverBert, PaddedBatch, padded
 from understudy.errors import InputError
-from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples
-from understudy.formats.recognition import is_hpd
+from understudy.formats.recognition import hpd_files
 from understudy.language.encoding import Context
-from understudy.sources.source import SourceFile
+from understudy.sources.source import SourceFile, sha256_of
 from understudy.story.dialogue import Example
 from understudy.training.dialogues import (
     CONDITIONS,
@@ -34,7 +33,6 @@ from understudy.training.dialogues import (
     dialogues_of,
     held_back,
     questions_of,
-    sha256_of,
     training_file,
 )
 
@@ -43,18 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NLI_FILES",
-    "NliBatch",
     "NliPairs",
     "PairSequences",
-    "ReplyBatch",
     "ReplySequences",
-    "pair_loss",
     "read_nli",
     "read_nli_pairs",
     "read_replies",
     "reply_losses",
     "total_loss",
-    "unlikelihood",
 ]
 
 NLI_FILES = ("nli-train.txt", "nli-valid.txt")
@@ -93,7 +87,7 @@ class NliPairs:
 
 def read_replies(data: Path, personas: str, condition: str, share: float, seed: int) -> ReplySplit:
     """The replies of a folder, a share of its people or sessions held back."""
-    if not any(data.glob("train_*.txt")) and (sessions := _session_files(data)):
+    if not any(data.glob("train_*.txt")) and (sessions := hpd_files(data)):
         split = _session_replies(sessions, share, seed)
     else:
         path = training_file(data, personas, condition)
@@ -113,10 +107,6 @@ def _question_reply(question: ReplyQuestion, condition: str) -> LearntReply:
     shown = CONDITIONS[condition]
     own, theirs = question.own if "own" in shown else (), question.their if "their" in shown else ()
     return LearntReply(Context(own, theirs, question.history), question.reply)
-
-
-def _session_files(data: Path) -> list[Path]:
-    return [path for path in sorted(data.glob("*.json")) if is_hpd(measure(SourceFile(path).head(), path))]
 
 
 def _session_replies(paths: Sequence[Path], share: float, seed: int) -> ReplySplit:

@@ -9,7 +9,7 @@ import pytest
 from models import dialogue_base, trades
 from understudy.agents.causal import DialogueFormat, TokenizedDialogue
 from understudy.language.backends.transformer import open_transformer
-from understudy.training.causal.corpora import read_corpus
+from understudy.training.causal_corpora import read_corpus
 from understudy.training.loop import ALONE, Workers
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
@@ -50,7 +50,7 @@ def by_hand(folder: Path, matrices: dict[str, Any], sequences: list[TokenizedDia
 def test_loss_and_gradient_are_those_worked_out_by_hand(folder: Path) -> None:
     import torch
 
-    from understudy.training.causal.loss import DialogueLoss, LowRank
+    from understudy.training.causal import DialogueLoss, LowRank
 
     model = open_transformer(folder / "base", "cpu")
     sequences = drawn(folder, model)
@@ -72,7 +72,7 @@ def test_loss_and_gradient_are_those_worked_out_by_hand(folder: Path) -> None:
 
 
 def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(folder: Path) -> None:
-    from understudy.training.causal.loss import AllWeights, LowRank
+    from understudy.training.causal import AllWeights, LowRank
 
     whole, adapted = (open_transformer(folder / "base", "cpu") for _ in range(2))
     sequences = drawn(folder, whole)
@@ -91,7 +91,7 @@ def test_whole_or_adapted_the_loss_begins_the_same_and_shares_of_workers_add_up(
 def start_loss(model: Any, part: Any, sequences: list[TokenizedDialogue], workers: Workers = ALONE) -> float:
     import torch
 
-    from understudy.training.causal.loss import DialogueLoss
+    from understudy.training.causal import DialogueLoss
 
     parameters = {name: torch.from_numpy(array) for name, array in part.start.items()}
     loss = DialogueLoss(model, part, lambda _epoch, index: sequences[index], [list(range(len(sequences)))], workers)
@@ -99,7 +99,7 @@ def start_loss(model: Any, part: Any, sequences: list[TokenizedDialogue], worker
 
 
 def test_sequences_of_like_length_are_read_together() -> None:
-    from understudy.training.causal.loss import passes
+    from understudy.training.causal import passes
 
     sequences = [TokenizedDialogue([1] * length, [length - 1]) for length in (5, 100, 90, 7, 61, 50)]
     together = [[len(sequence.ids) for sequence in some] for some in passes(sequences)]

@@ -27,10 +27,10 @@ from understudy.novels.attribution import (
 )
 from understudy.novels.context import Floats, NovelContext
 from understudy.novels.turns import event_factors, gap_kinds
-from understudy.training.dialogues import sha256_of
+from understudy.sources.source import sha256_of
+from understudy.training.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.loop import Progress
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.boosting import BoostingSettings, bin_edges, encode_bins, fit_forest
 from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
 __all__ = ["JudgedNovel", "LearnedNovel", "QuotationSettings", "fit_quotations", "judge", "predict_unseen", "train"]

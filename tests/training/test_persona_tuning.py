@@ -14,8 +14,7 @@ from models import tiny_language_model, words_of
 from understudy.errors import InputError
 from understudy.language.backends.transformer import open_transformer
 from understudy.papers.utterance_metrics.bench import bench_voice
-from understudy.papers.utterance_metrics.persona_models import PersonaTuning, fine_tune, line_perplexities
-from understudy.training.persona_lm import LineSettings
+from understudy.training.persona_lm import LineSettings, PersonaTuning, fine_tune, line_perplexities
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 

@@ -17,7 +17,7 @@ from understudy.guessing.scenes import masks_of
 from understudy.language.model_folder import CARD, FORMAT
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene
-from understudy.training.guessing.finetuning import data_summary, guessing_figures, held_back
+from understudy.training.guessing import data_summary, guessing_figures, held_back
 from understudy.training.guessing.readers import AGENT
 from understudy.training.guessing.registry import learned_until, open_guesser
 
