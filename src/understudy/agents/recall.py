@@ -31,7 +31,7 @@ from understudy.agents.pools import EncodedMemory, KeyedCache, key_of
 from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
 from understudy.agents.word_tokens import plain_line, relevant_part, spread_lines, terms, word_overlap
 from understudy.language.encoding import BACKGROUND, Floats
-from understudy.language.lexical.logistic import probability
+from understudy.language.lexical.rows import probability
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Told
 from understudy.story.types import Exchange, Line, Moment

@@ -19,8 +19,7 @@ import numpy as np
 
 from understudy.errors import InputError
 from understudy.language.encoding import Floats
-from understudy.language.lexical.logistic import sigmoid
-from understudy.language.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals, sigmoid
 from understudy.language.model_folder import read_card
 from understudy.people.own_words import (
     DOUBTS,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language.lexical import tokenization
-from understudy.language.lexical.tokenization import is_mark, stems, tokenize_all
-from understudy.text import words
+from understudy.language.lexical import corpus as tokenization
+from understudy.language.lexical.corpus import is_mark, tokenize_all
+from understudy.text import stems, words
 
 AWKWARD = st.text(st.sampled_from("abΣσİ’''_-.!?\"“( \n1é漢\ud800😀"), max_size=12)
 

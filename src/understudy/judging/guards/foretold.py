@@ -31,7 +31,7 @@ from understudy.agents.pools import KeyedCache
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
 from understudy.judging.guards.phrases import asks, has_negation, roots, sentences
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
-from understudy.language.lexical.logistic import probability
+from understudy.language.lexical.rows import probability
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.text import stop_words, words

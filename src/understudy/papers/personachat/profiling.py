@@ -24,11 +24,10 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.recognition import is_personachat
-from understudy.language.lexical.tokenization import stems
 from understudy.papers.personachat.scorers import Training, resemblance_named
 from understudy.papers.personachat.sides import sides_of, training_of
 from understudy.sources.source import SourceFile
-from understudy.text import stop_words, words
+from understudy.text import stems, stop_words, words
 
 if TYPE_CHECKING:
     from understudy.language.encoding import SentenceEncoder

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.agents import agent_named
 from understudy.errors import AgentError, InputError
 from understudy.language.lexical import TfIdf
-from understudy.language.lexical.tokenization import stems
+from understudy.text import stems
 
 __all__ = [
     "Matrix",
