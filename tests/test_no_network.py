@@ -15,7 +15,7 @@ import pytest
 import isolation
 from llmclient import MODEL, needs_model
 from measured import chat, volunteers
-from understudy.language.libraries import SWITCHES
+from understudy.language import SWITCHES
 
 pytestmark = pytest.mark.skipif(
     not isolation.possible() and not os.environ.get("CI"), reason="needs Linux, root and util-linux"

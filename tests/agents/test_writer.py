@@ -18,8 +18,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent, shipped_writer, writer_agent
 from understudy.errors import BackendError, InputError
-from understudy.language.backends import Completion
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import Completion, ScriptedBackend
 from understudy.progress import Cancellation
 from understudy.registry import Imported
 from understudy.story.dialogue import ChatMessage, Drafter, LanguageModel, Reply, Sampling, StreamingAgent, Turn

@@ -116,7 +116,7 @@ def test_servers_that_are_set_up_or_answer_are_listed_once(document: Document, m
 
 AGENT = """
 from understudy.agents.writer import WriterAgent
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 
 def make():
     return WriterAgent(ScriptedBackend(["Aye."]), style="compact")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from talkers import passing, personas, scene, scenes, training_scenes
-from understudy.guessing import Joint, Reason, reasons_for
 from understudy.guessing.clues import CUES
-from understudy.guessing.story import CUE_TEXTS
+from understudy.guessing.joint import Joint
+from understudy.guessing.story import CUE_TEXTS, Reason, reasons_for
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Relation, Scene
 

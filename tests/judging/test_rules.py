@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.judging import Labelled, Rule, bound_keeping, curve_of, judge, read_labelled
-from understudy.judging.rules import shares_kept
+from understudy.judging import Labelled, Rule, bound_keeping, curve_of, judge, read_labelled, shares_kept
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
 from understudy.story.dialogue import Score
 

@@ -30,16 +30,7 @@ from understudy.language.model_folder import ModelFolder, read_card, read_tensor
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
 
-__all__ = [
-    "ADAPTER",
-    "NAME",
-    "CausalAgent",
-    "DialogueFormat",
-    "TokenizedDialogue",
-    "load_transformer",
-    "prompt_text",
-    "read_window",
-]
+__all__ = ["ADAPTER", "NAME", "CausalAgent", "DialogueFormat", "TokenizedDialogue", "read_window"]
 
 NAME = "causal"
 ADAPTER = "adapter.safetensors"

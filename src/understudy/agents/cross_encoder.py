@@ -18,7 +18,7 @@ candidate, so it re-ranks what the encoder has found. It reads English; for othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import said_before
-from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
+from understudy.agents.encoder import READ, EncoderAgent, Question, ReplyOption
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError
@@ -117,11 +116,12 @@ class PairScorer:
 class CrossEncoder(EncoderAgent):
     """Answers as the encoder does, with its best options re-ranked; ranks replies."""
 
+    considered = RERANKED
+
     def __init__(
         self,
         model: Path,
         candidates: Candidates = own_past,
-        multilingual: Path | None = None,
         threads: int = 1,
         cache: Path | bool | None = None,
         progress: Progress | None = None,
@@ -136,7 +136,7 @@ class CrossEncoder(EncoderAgent):
             raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
         self._weight = float(weight)
         self._folder = model
-        super().__init__(model / ENCODER, candidates, multilingual, threads, cache, progress)
+        super().__init__(model / ENCODER, candidates, threads, cache, progress)
 
     @cached_property
     def _pairs(self) -> PairScorer:
@@ -172,14 +172,6 @@ class CrossEncoder(EncoderAgent):
             context = replace(context, own=(situation.setting.strip(), *context.own))
         return context
 
-    def _select(
-        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
-    ) -> list[ReplyOption]:
-        chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
-        if situation.persona.language == READ:
-            scores = self._cross_scores([(situation, history, [option.text for option in chosen])])[0]
-            rescored = [
-                replace(option, score=cross + self._weight * option.score) for cross, option in zip(scores, chosen)
-            ]  # fmt: skip
-            chosen = sorted(rescored, key=lambda option: -option.score)
-        return chosen[:SHOWN]
+    def _rescored(self, question: Question, options: Sequence[ReplyOption]) -> list[float]:
+        cross_scores = self._cross_scores([question])[0]
+        return [cross + self._weight * option.score for cross, option in zip(cross_scores, options)]

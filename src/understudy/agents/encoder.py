@@ -93,11 +93,13 @@ class ReplyOption:
 class EncoderAgent:
     """Answers with what was said before, chosen by meaning; ranks replies."""
 
+    considered = SHOWN
+    """How many of the best options are scored; beyond those shown, by a model that reads them again."""
+
     def __init__(
         self,
         model: Path | None = None,
         candidates: Candidates = own_past,
-        multilingual: Path | None = None,
         threads: int = 1,
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -106,7 +108,6 @@ class EncoderAgent:
         self._model = model or shipped_model()
         read_encoder_card(self._model)  # an unusable folder is reported now, not at the first message
         self._threads, self._cache, self._progress = threads, cache, progress
-        self._other_model = multilingual
         self._memories = EncodedMemories(candidates)
         self._by_words = TfIdfAgent(candidates)
 
@@ -128,7 +129,7 @@ class EncoderAgent:
 
     @cached_property
     def _multilingual(self) -> CachedEncoder | None:
-        encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
+        encoder = MultilingualEncoder.find(self._cache, self._progress)
         return None if encoder is None else CachedEncoder(encoder)
 
     def encoder(self, language: str) -> CachedEncoder | None:
@@ -215,7 +216,17 @@ class EncoderAgent:
         self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
     ) -> list[ReplyOption]:
         """The options to show; the first of them is said."""
-        return unsaid(options, said_before(situation.persona, history), SHOWN)
+        most = SHOWN if situation.persona.language != READ else self.considered
+        chosen = unsaid(options, said_before(situation.persona, history), most)
+        if most == SHOWN:
+            return chosen
+        scores = self._rescored((situation, history, [option.text for option in chosen]), chosen)
+        rescored = [replace(option, score=score) for option, score in zip(chosen, scores)]
+        return sorted(rescored, key=lambda option: -option.score)[:SHOWN]
+
+    def _rescored(self, question: Question, options: Sequence[ReplyOption]) -> list[float]:
+        """The scores of the best options by a model that reads them again."""
+        raise NotImplementedError
 
 
 def _options(

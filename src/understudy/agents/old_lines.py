@@ -57,7 +57,7 @@ from understudy.story.wording import (
     tie_sentence,
     tie_to_faced,
 )
-from understudy.text import find_name, fold, name_pattern, sentences, words
+from understudy.text import capitalised, find_name, fold, name_pattern, sentences, words
 
 __all__ = ["DIRECT", "OldLines", "RecalledDraft"]
 
@@ -324,7 +324,7 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
         ties = () if known.is_same(other.name, faced) else known.ties(situation, other.name)
         for tie in _asked_ties(ties, message):
             called = _as_called(other, message)
-            text = _capitalised(tie_sentence(replace(tie, to=called), language))
+            text = capitalised(tie_sentence(replace(tie, to=called), language))
             relevance = _tie_relevance(tie, message)
             yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
 
@@ -357,7 +357,7 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
             yield known(alias_sentence(alias, other.name, language), IDENTITY)
         fates = (someone.profile for someone in situation.acquaintances if someone.name == other.name)
         for told in chain.from_iterable(fates):
-            text = _capitalised(told.replace(other.name, _as_called(other, message)))
+            text = capitalised(told.replace(other.name, _as_called(other, message)))
             yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
 
 
@@ -368,10 +368,6 @@ def _as_called(other: Other, message: str) -> str:
         return other.name
     has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
     return ("the " if has_article else "") + match[0].removeprefix("the ")
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:

@@ -19,21 +19,8 @@ from understudy.agents.dialogue_context import light_words
 from understudy.text import sentences, stop_words, words
 
 __all__ = [
-    "END",
-    "IRREGULAR",
-    "MARKERS",
-    "PAD",
-    "SPECIAL",
-    "START",
-    "UNKNOWN",
-    "TokenVocabulary",
-    "plain_line",
-    "read_tokens",
-    "relevant_part",
-    "roots",
-    "spread_lines",
-    "terms",
-    "word_overlap",
+    "END", "IRREGULAR", "PAD", "SPECIAL", "START", "UNKNOWN", "TokenVocabulary", "plain_line", "relevant_part",
+    "roots", "spread_lines", "terms", "word_overlap",
 ]  # fmt: skip
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<profile>", "<partner>", "<me>", "<you>")

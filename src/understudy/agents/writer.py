@@ -27,8 +27,7 @@ from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, is_mid_sen
 from understudy.agents.word_tokens import plain_line, roots
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards.lorebook import keys_named
-from understudy.language.backends import Backend, Completion
-from understudy.language.backends.backend import ScoringBackend
+from understudy.language.backends import Backend, Completion, ScoringBackend
 from understudy.progress import Cancellation
 from understudy.registry import Imported
 from understudy.story.dialogue import (

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import Dead, StoryError, Unborn
+from understudy.guessing import GUESSERS, GuesserEntry
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.assignment import best_assignment, log_table
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, shared_facts
 from understudy.guessing.features import SceneFeatures
 from understudy.guessing.joint import CLUES, SUB_MODELS, Joint
-from understudy.guessing.registry import GUESSERS, GuesserEntry
 from understudy.guessing.scenes import (
     Guesses,
     Masking,
@@ -44,15 +44,7 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Scene
 from understudy.text import stop_words
 
-__all__ = [
-    "GuessSettings",
-    "Reason",
-    "guess_later",
-    "guess_scene",
-    "personas_in",
-    "reasons_for",
-    "training_scenes_of_story",
-]
+__all__ = ["GuessSettings", "guess_later", "guess_scene", "personas_in", "training_scenes_of_story"]
 
 CUE_TEXTS = {
     "calls": "is called by this one",

@@ -33,7 +33,7 @@ from understudy.judging.guards import (
     objections,
     stopping_guards,
 )
-from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
+from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 from understudy.progress import Cancellation
 from understudy.story.dialogue import (
@@ -42,7 +42,6 @@ from understudy.story.dialogue import (
     Draft,
     Drafter,
     Evidence,
-    LanguageModel,
     Reply,
     Sampling,
     Situation,
@@ -84,14 +83,10 @@ class GuardedAgent:
         best_of: int = 8,
         guards: Sequence[Guard] | None = None,
         notice: str = "",
-        gain_by: LanguageModel | None = None,
         writer_first: bool = False,
     ) -> None:
-        """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each.
-
-        `writer_first` says that the writer is a capable one: what it writes goes first, and doubts do not stop it.
-        """
-        self._gain_by, self._writer_first = gain_by, writer_first
+        """`writer_first` says that the writer is a capable one: what it writes goes first, doubts do not stop it."""
+        self._writer_first = writer_first
         self._drafters, self._best_of, self.notice = tuple(drafters), best_of, notice
         self._views = stories if isinstance(stories, StoryViews) else StoryViews(stories)
         self._stopping = stopping_guards(self._views) if guards is None else tuple(guards)
@@ -220,8 +215,7 @@ class GuardedAgent:
             drafts = [*(_with_relevance(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == WRITTEN for draft in drafts) else None
-        gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
-        scored = score_drafts(situation, history, drafts, cached, voice, gain, whole=self.is_capable)
+        scored = score_drafts(situation, history, drafts, cached, voice, whole=self.is_capable)
         if self.is_capable:
             scored.sort(key=lambda item: item.draft.source != WRITTEN)
         judged = self._judged(situation, history, scored)

@@ -42,18 +42,9 @@ from understudy.people.own_words import (
 from understudy.text import stop_words
 
 __all__ = [
-    "NAME",
-    "TOLD",
-    "TYPICAL_LIKENESS",
-    "Claim",
-    "SceneSpeech",
-    "StatementModel",
-    "claims_of",
-    "content_words",
-    "feature_names",
-    "features",
-    "shipped_model",
-]
+    "NAME", "TOLD", "TYPICAL_LIKENESS", "Claim", "SceneSpeech", "claims_of", "content_words", "feature_names",
+    "features", "shipped_model",
+]  # fmt: skip
 
 
 # How probable it is that a sentence belongs into its speaker's profile.

@@ -21,7 +21,7 @@ from typing import Any
 
 from understudy.agents.dialogue_context import OPENING as GREETED
 from understudy.agents.dialogue_context import STATEMENTS, introductions
-from understudy.text import either, word_table
+from understudy.text import capitalised, either, word_table
 
 __all__ = [
     "DOUBTS",
@@ -372,7 +372,7 @@ def shaped(text: str) -> str:
     words = sentence.split()
     if not SHORTEST - 1 <= len(words) <= LONGEST or OPEN_END.search(sentence):
         return ""
-    return f"{words[0][:1].upper()}{words[0][1:]} {' '.join(words[1:])}"
+    return capitalised(" ".join(words))
 
 
 MOMENT_END = pattern("moment end")
@@ -393,7 +393,7 @@ def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
         for introduction in introductions(turns, language)
         for part in _told_parts(introduction, language)
     )
-    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in parts))
+    return list(dict.fromkeys(map(capitalised, parts)))
 
 
 def _told_parts(sentence: str, language: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from understudy.story.types import SECRET, Fact, Finding, Relation
-from understudy.text import known, word_table
+from understudy.text import capitalised, known, word_table
 
 __all__ = [
     "CHARACTER",
@@ -114,7 +114,7 @@ def tie_to_faced(tie: Relation, language: str) -> str:
     said = tie_sentence(replace(tie, to=sentences.get("you", tie.to)), language)
     for third, second in sentences.get("you_forms", {}).items():
         said = said.replace(third, second)
-    return said[:1].upper() + said[1:]
+    return capitalised(said)
 
 
 def name_sentence(name: str, language: str) -> str:
@@ -129,7 +129,7 @@ def nickname_sentence(name: str, language: str) -> str:
 
 def alias_sentence(alias: str, name: str, language: str) -> str:
     """'Sparrow is Pia Lenk.'"""
-    return _said("alias", language, alias=alias[:1].upper() + alias[1:], name=name)
+    return _said("alias", language, alias=capitalised(alias), name=name)
 
 
 def reported(name: str, text: str, language: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from understudy.language.backends.answers import CompletionResponse, ServerFault, ThoughtTooLong, WrongAnswer
-from understudy.language.backends.failures import Failures
+from understudy.language.backends.answers import CompletionResponse, Failures, ServerFault, ThoughtTooLong, WrongAnswer
 from understudy.language.backends.models_file import LLMSettings
 
 

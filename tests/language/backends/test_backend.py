@@ -12,8 +12,7 @@ import pytest
 
 from llmserver import TEXT, Running
 from understudy.errors import BackendError, InputError
-from understudy.language.backends import Backend
-from understudy.language.backends.backend import LoggedBackend, ScriptedBackend, logged
+from understudy.language.backends import Backend, LoggedBackend, ScriptedBackend, logged
 from understudy.language.backends.models_file import LLMSettings
 from understudy.language.backends.openai_api import OpenAIBackend
 from understudy.progress import Cancellation

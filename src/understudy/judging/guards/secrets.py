@@ -26,9 +26,7 @@ from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past
 from understudy.story.types import Line
 
-__all__ = [
-    "Statement", "behind_their_back", "by_presence", "confided", "kept_secret", "retold", "retold_confidence", "tells",
-]  # fmt: skip
+__all__ = ["Statement", "behind_their_back", "confided", "kept_secret", "retold_confidence", "tells"]
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2

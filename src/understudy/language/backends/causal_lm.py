@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.language import import_library
 from understudy.language.backends.catalog import local_models
 from understudy.language.backends.transformer import Transformer, length_batches, located
-from understudy.language.libraries import import_library
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.story.dialogue import Situation, Turn
 
 if TYPE_CHECKING:

@@ -27,24 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
+from understudy.language import import_library
 from understudy.language.encoding.cache import EncodingCache, cache_key
 from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
-from understudy.language.libraries import import_library
 from understudy.language.model_folder import read_card, read_tensors
 
 __all__ = [
-    "BACKGROUND",
-    "CARD",
-    "TOKENIZER",
-    "WEIGHTS",
-    "MultilingualEncoder",
-    "SentenceEncoder",
-    "load_session",
-    "load_tokenizer",
-    "read_encoder_card",
-    "shared_encoder",
-    "shipped_model",
-]
+    "BACKGROUND", "CARD", "WEIGHTS", "MultilingualEncoder", "SentenceEncoder", "load_session", "load_tokenizer",
+    "read_encoder_card", "shared_encoder", "shipped_model",
+]  # fmt: skip
 
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
@@ -256,15 +247,11 @@ class MultilingualEncoder(EncoderWithCache):
 
     @classmethod
     def find(
-        cls,
-        path: Path | None = None,
-        cache: Path | bool | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        cls, cache: Path | bool | None = None, progress: Callable[[int, int], None] | None = None
     ) -> MultilingualEncoder | None:
-        """The encoder at `path`, else the installed one. A path that cannot be loaded is an error."""
-        chosen = path or (Path(os.environ[MULTILINGUAL]) if os.environ.get(MULTILINGUAL) else None)
-        if chosen is not None:
-            return cls(chosen, cache=cache, progress=progress)
+        """The encoder that the environment names, else the installed one. A path that cannot be loaded is an error."""
+        if path := os.environ.get(MULTILINGUAL):
+            return cls(Path(path), cache=cache, progress=progress)
         package = find_spec(MULTILINGUAL_PACKAGE[0])
         if package is None or package.origin is None or find_spec("onnxruntime_extensions") is None:
             return None

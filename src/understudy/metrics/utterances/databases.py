@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from understudy.database import Postgres, Sqlite
-from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Timeouts
+from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Postgres, Timeouts
+from understudy.database.sqlite import Sqlite
 from understudy.errors import MissingExtra
 from understudy.metrics.utterances.vector_indexes import LARGEST_SEARCH, PgvectorIndex, Progress, Vector, VectorGraph
 

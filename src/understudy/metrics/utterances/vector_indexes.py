@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 
 __all__ = ["LARGEST_SEARCH", "GraphIndex", "PgvectorIndex", "Progress", "Vector", "VectorGraph"]
 
