@@ -19,7 +19,8 @@ from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.errors import InputError, MissingExtra
 from understudy.language import import_library
-from understudy.language.encoding import Context, SentenceEncoder
+from understudy.language.encoding import Context
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.language.model_folder import write_tensors
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona

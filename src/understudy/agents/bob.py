@@ -25,7 +25,7 @@ from understudy.agents.bob_network import CONSISTENCY, DECODERS, RESPONSE, Atten
 from understudy.agents.dialogue_context import ties_to_faced
 from understudy.errors import InputError
 from understudy.language.backends.transformer import length_batches
-from understudy.language.encoding.sequences import Context, SequenceFormat, Sequencer
+from understudy.language.encoding import Context, SequenceFormat, Sequencer
 from understudy.language.model_folder import (
     ModelFolder,
     Tensors,

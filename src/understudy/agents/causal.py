@@ -174,7 +174,7 @@ def speaker_label(name: str) -> str:
 def context_lines(situation: Situation) -> list[list[str]]:
     """What stands before the turns: lines of pieces, each of which can be left out from the end."""
     persona = situation.persona
-    others = {other.name: other for other in (*((situation.faced,) if situation.faced else ()), *situation.present)}
+    others = {other.name: other for other in situation.listeners}
     ties = [tie_sentence(tie, persona.language) for tie in persona.relations if tie.to in others]
     lines = [
         [_line(situation.setting)],

@@ -32,9 +32,8 @@ from understudy.agents.encoder import READ, EncoderAgent, Question, ReplyOption
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError
-from understudy.language.encoding import Context
+from understudy.language.encoding import MAX_WEIGHT, Context, Sequencer, parse_sequence_format
 from understudy.language.encoding.encoder import load_session, load_tokenizer
-from understudy.language.encoding.sequences import MAX_WEIGHT, Sequencer, parse_sequence_format
 from understudy.language.model_folder import ModelFolder, is_number, read_card, read_tensors
 from understudy.story.dialogue import Situation, Turn
 

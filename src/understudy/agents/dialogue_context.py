@@ -159,9 +159,7 @@ class KnownPeople:
 
 
 def _joined(situation: Situation) -> KnownPeople:
-    listed = [*situation.acquaintances]
-    for other in (*((situation.faced,) if situation.faced else ()), *situation.present):
-        listed.append(other)
+    listed = (*situation.acquaintances, *situation.listeners)
     owners: dict[str, set[str]] = {}
     for other in listed:
         for name in (other.name, *other.aliases):

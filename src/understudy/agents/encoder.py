@@ -52,8 +52,9 @@ from understudy.agents.pools import (
     taken_from,
 )
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.language.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
-from understudy.language.encoding.encoder import read_encoder_card
+from understudy.language.encoding import Floats
+from understudy.language.encoding.cache import BACKGROUND
+from understudy.language.encoding.encoder import MultilingualEncoder, SentenceEncoder, read_encoder_card, shipped_model
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.story.types import Moment
 from understudy.story.wording import plain_lines, tie_sentence

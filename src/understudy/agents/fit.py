@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard, ties_to_faced
-from understudy.language.encoding import Context, Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Context, Encoder, Floats
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.wording import tie_sentence
 from understudy.text import fold

@@ -45,18 +45,11 @@ from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.word_tokens import plain_line, roots
 from understudy.language.lexical import TfIdf
 from understudy.progress import Cancellation
+from understudy.story import wording
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Line, Relation
-from understudy.story.wording import (
-    alias_sentence,
-    name_sentence,
-    nickname_sentence,
-    reported,
-    speaker_words,
-    tie_sentence,
-    tie_to_faced,
-)
+from understudy.story.wording import speaker_words, tie_sentence, tie_to_faced
 from understudy.text import capitalised, find_name, fold, name_pattern, sentences, words
 
 __all__ = ["DIRECT", "OldLines", "RecalledDraft"]
@@ -291,9 +284,8 @@ def _can_be_told(sentence: str) -> bool:
 
 def _quoted(line: Line, text: str, language: str, relevance: float) -> RecalledDraft:
     evidence = Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
-    return RecalledDraft(
-        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, relevance
-    )
+    reported = wording.said("reported", language, name=line.speaker or "", text=text)
+    return RecalledDraft(reported, "memory", line.moment, (evidence,), None, relevance)
 
 
 def _facts(situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]) -> Iterator[Draft]:
@@ -312,21 +304,25 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
     for text, score in zip(profile, shared):
         about = NAMED if named is not None and named.search(text) else 0.0
         relevance = WORDS * score + COVERED * _coverage(asked, text, language) + about
-        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
+        yield _known("profile", text, relevance)
     yield from _identities(situation, message, people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     known, faced = KnownPeople.of(situation), situation.faced.name if situation.faced else ""
     for tie in _asked_ties(known.ties(situation, faced) if faced else (), message):
         text = tie_to_faced(tie, language)
         relevance = _tie_relevance(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
-        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
+        yield _known("relation", text, relevance)
     for other in people:
         ties = () if known.is_same(other.name, faced) else known.ties(situation, other.name)
         for tie in _asked_ties(ties, message):
             called = _as_called(other, message)
             text = capitalised(tie_sentence(replace(tie, to=called), language))
-            relevance = _tie_relevance(tie, message)
-            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
+            yield _known("relation", text, _tie_relevance(tie, message))
+
+
+def _known(kind: str, text: str, relevance: float) -> RecalledDraft:
+    """A sentence of the profile or of a tie, as it stands."""
+    return RecalledDraft(text, kind, None, (Evidence(kind, text),), None, relevance)
 
 
 def _asked_ties(ties: Iterable[Relation], message: str) -> list[Relation]:
@@ -342,23 +338,22 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
     """The own name, who is meant by another name, and the fate of those asked after."""
     persona, language = situation.persona, situation.persona.language
 
-    def known(text: str, relevance: float) -> RecalledDraft:
-        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
-
     if WHO_ARE_YOU.search(message):
-        yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
+        name = persona.attributes.get("goes by", (persona.name,))[0]
+        yield _known("profile", wording.said("named", language, name=name), IDENTITY)
     for nickname in persona.attributes.get("nickname", ()):
         if WHO_IS.search(message) and find_name(message, [nickname]):
-            yield known(nickname_sentence(nickname, language), IDENTITY)
+            yield _known("profile", wording.said("nicknamed", language, name=nickname), IDENTITY)
     for other in people:
         alias = next((name for name in other.aliases if find_name(message, [name])), None)
         tells = alias is not None and not set(alias.split()) <= set(other.name.split())  # not 'Pia is Pia Lenk.'
         if alias is not None and tells and other.name not in message and WHO_IS.search(message):
-            yield known(alias_sentence(alias, other.name, language), IDENTITY)
+            sentence = wording.said("alias", language, alias=capitalised(alias), name=other.name)
+            yield _known("profile", sentence, IDENTITY)
         fates = (someone.profile for someone in situation.acquaintances if someone.name == other.name)
         for told in chain.from_iterable(fates):
             text = capitalised(told.replace(other.name, _as_called(other, message)))
-            yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+            yield _known("profile", text, FATE_KNOWN if FATE.search(message) else 0.0)
 
 
 def _as_called(other: Other, message: str) -> str:

@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.encoding import Encoder, Floats, TextVectors
-from understudy.language.encoding.cache import AT_ONCE
+from understudy.language.encoding import Encoder, Floats
+from understudy.language.encoding.cache import AT_ONCE, TextVectors
 from understudy.language.lexical import TfIdf
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.story.persona import Past, Persona

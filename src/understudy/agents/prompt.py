@@ -273,21 +273,19 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
         return contents
     for least in (MINIMUM, dict.fromkeys(GIVES_WAY, 0)):
         for section in GIVES_WAY:
-            items = len(getattr(contents, section))
-            if items <= least[section]:
-                continue
-            # The fewest items that must go; length grows with every item, so bisection finds it.
-            low, high = least[section], items
-            while low < high:
-                middle = (low + high + 1) // 2
-                if fits(_shortened(contents, section, middle)):
-                    low = middle
-                else:
-                    high = middle - 1
-            contents = _shortened(contents, section, low)
-            if fits(contents):
-                return contents
+            if len(getattr(contents, section)) > least[section]:
+                contents = _trimmed(contents, section, least[section], fits)
+                if fits(contents):
+                    return contents
     return _with_shorter_message(contents, fits)
+
+
+def _trimmed(
+    contents: PromptContents, section: str, least: int, fits: Callable[[PromptContents], bool]
+) -> PromptContents:
+    """The contents with as many items of a section as fit."""
+    items = len(getattr(contents, section))
+    return _shortened(contents, section, _largest(least, items, lambda n: fits(_shortened(contents, section, n))))
 
 
 def _shortened(contents: PromptContents, section: str, items: int) -> PromptContents:
@@ -308,10 +306,12 @@ def _with_shorter_message(contents: PromptContents, fits: Callable[[PromptConten
     low, high = min(SHORTEST, len(whole)), len(whole)
     if low == high:
         return contents
+    return cut(_largest(low, high, lambda length: fits(cut(length))))
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that fits, at least `low`: a prompt grows with it, so bisection finds it."""
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(cut(middle)):
-            low = middle
-        else:
-            high = middle - 1
-    return cut(low)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

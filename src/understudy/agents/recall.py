@@ -30,7 +30,8 @@ from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.pools import EncodedMemory, KeyedCache, key_of
 from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
 from understudy.agents.word_tokens import plain_line, relevant_part, spread_lines, terms, word_overlap
-from understudy.language.encoding import BACKGROUND, Floats
+from understudy.language.encoding import Floats
+from understudy.language.encoding.cache import BACKGROUND
 from understudy.language.lexical.rows import probability
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Told

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
-from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors
+from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors, shipped_folder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.wording import tie_sentence
 
@@ -44,11 +43,6 @@ ZERO = 128  # what stands for 0 in a packed matrix
 LARGEST = 127
 
 
-def shipped_reranker() -> Path:
-    """The model folder that comes with the package."""
-    return Path(str(files("understudy"))) / "models" / NAME
-
-
 class Reranker(EncoderAgent):
     """Answers as the encoder does, with its best options re-ranked; ranks replies."""
 
@@ -56,7 +50,7 @@ class Reranker(EncoderAgent):
 
     def __init__(self, model: Path | None = None, candidates: Candidates = own_past) -> None:
         """`model` is a model folder, by default the shipped one."""
-        self._reranker = model or shipped_reranker()
+        self._reranker = model or shipped_folder(NAME)
         self.card = read_card(self._reranker, NAME)
         super().__init__(None, candidates)
         if not (self._reranker / ADAPTER).is_file():

@@ -28,6 +28,7 @@ from understudy.agents.word_tokens import plain_line, roots
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards.lorebook import keys_named
 from understudy.language.backends import Backend, Completion, ScoringBackend
+from understudy.language.model_folder import shipped_folder
 from understudy.progress import Cancellation
 from understudy.registry import Imported
 from understudy.story.dialogue import (
@@ -46,7 +47,7 @@ from understudy.story.dialogue import (
 from understudy.story.wording import fill_macros
 from understudy.text import sentences
 
-__all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
+__all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "writer_agent"]
 
 SAMPLING = {
     "compact": Sampling(temperature=0.6, top_p=0.95, max_tokens=40),
@@ -343,11 +344,6 @@ def _lore_evidence(situation: Situation, history: Sequence[Turn], prompt: Prompt
         yield Evidence("lore", text, words=keys_named(entry, history, persona.name, user) if entry else ())
 
 
-def shipped_writer() -> Path:
-    """The folder of the adapter that comes with the package."""
-    return Path(__file__).parents[1] / "models" / "writer"
-
-
 def llm_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a model of the OpenAI-compatible server that is set up; by default with the model set up for it."""
     return WriterAgent(backend or Imported("understudy.language.backends", "open_llm")(model), recall)
@@ -371,7 +367,7 @@ def writer_agent(
     model: Path | None = None, backend: Backend | None = None, recall: Recall | None = None
 ) -> WriterAgent:
     """Writes with SmolLM2 and an adapter trained for this: that of a model folder, by default the shipped one."""
-    folder = model or shipped_writer()
+    folder = model or shipped_folder("writer")
     if not (folder / ADAPTER).is_file():
         raise InputError(f"has no {ADAPTER}: train the model again, or fetch it again", folder)
     opened: Backend = backend or Imported("understudy.language.backends", "open_local")(

@@ -275,7 +275,7 @@ def _encoder(context: MetricContext, vectors: bool) -> Any:
     """The encoder that ships reads English; lines of other languages are stored without vectors."""
     if not vectors or context.situation.persona.language != "en":
         return None
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     return SentenceEncoder().encode
 

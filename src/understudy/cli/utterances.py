@@ -335,7 +335,7 @@ def _most_like(
     store: UtteranceStore, text: str, limit: int, character: str | None, at: Moment | None, decision: str | None,
     story: str | None,
 ) -> list[StoredUtterance]:  # fmt: skip
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
     from understudy.metrics.utterances.record import APPROVED
 
     with working("Looking for lines like it"):

@@ -194,7 +194,7 @@ def scene_pooling(
 
 def shipped_encoder() -> TextEncoder:
     """The encoder that comes with the package."""
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     return SentenceEncoder(threads=2)
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.language.encoding import Floats
 from understudy.language.lexical.rows import Reals, sigmoid
-from understudy.language.model_folder import read_card
+from understudy.language.model_folder import read_card, shipped_folder
 from understudy.people.own_words import (
     DOUBTS,
     FIRST_PERSON,
@@ -139,8 +138,7 @@ class StatementModel:
 
 @cache
 def shipped_model() -> StatementModel:
-    with as_file(files("understudy") / "models" / NAME) as folder:
-        return StatementModel.load(folder)
+    return StatementModel.load(shipped_folder(NAME))
 
 
 SECOND_PERSON = pattern("second person")

@@ -18,7 +18,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.language.encoding import Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Encoder, Floats
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.people.claims import (
     TOLD,
     TYPICAL_LIKENESS,

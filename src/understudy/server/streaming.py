@@ -15,7 +15,7 @@ from typing import Any, Literal
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from understudy.language.encoding import shipped_model
+from understudy.language.encoding.encoder import shipped_model
 from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
 from understudy.text import NameReplacer

@@ -97,6 +97,11 @@ class Situation:
     note: str = ""
     """What was told of the scene in mid-talk, by nobody in it; the setting ends with it."""
 
+    @property
+    def listeners(self) -> tuple[Other, ...]:
+        """The one faced, and the others who are there."""
+        return self.present if self.faced is None else (self.faced, *self.present)
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:

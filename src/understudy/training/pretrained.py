@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
 from understudy.language import import_library
-from understudy.language.encoding.sequences import SequenceFormat
+from understudy.language.encoding import SequenceFormat
 from understudy.language.model_folder import is_model_folder, read_tensors
 from understudy.training.dialogues import sha256_of
 

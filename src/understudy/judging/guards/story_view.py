@@ -141,7 +141,7 @@ class StoryView:
     @cached_property
     def audience(self) -> tuple[str, ...]:
         """The true names of those who hear it; empty for a stranger."""
-        listeners = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
+        listeners = self.situation.listeners
         return tuple(dict.fromkeys(true for listener in listeners if (true := self.true_name(listener.name))))
 
     def true_name(self, name: str) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from understudy.errors import BackendError
 from understudy.language.backends.exchange import CertificateRefused, ConnectFailed
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 
 __all__ = [
     "MAX_LETTERS", "OPTIONAL_FIELDS", "CompletionResponse", "Failure", "Failures", "ServerFault", "ThoughtTooLong",

@@ -32,7 +32,7 @@ from understudy.language.backends.answers import (
     error_message,
 )
 from understudy.language.backends.chat_endpoint import PATH, request_body
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 

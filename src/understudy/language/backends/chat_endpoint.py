@@ -21,7 +21,7 @@ from understudy.language.backends.answers import (
     WrongAnswer,
 )
 from understudy.language.backends.exchange import HttpExchange, parse_url
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 

@@ -18,7 +18,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,9 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.language import import_library
+from understudy.language.encoding import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
 from understudy.language.encoding.cache import EncodingCache, cache_key
-from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
-from understudy.language.model_folder import read_card, read_tensors
+from understudy.language.model_folder import read_card, read_tensors, shipped_folder
 
 __all__ = [
     "BACKGROUND", "CARD", "WEIGHTS", "MultilingualEncoder", "SentenceEncoder", "load_session", "load_tokenizer",
@@ -49,7 +48,7 @@ BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's ca
 
 def shipped_model() -> Path:
     """The model folder that comes with the package."""
-    return Path(str(files("understudy"))) / "models" / "encoder"
+    return shipped_folder("encoder")
 
 
 @cache

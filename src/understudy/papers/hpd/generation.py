@@ -30,7 +30,7 @@ import numpy as np
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies, wrong_replies
 from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of
 from understudy.bench.run import Figure, Items, Row, figure_row
-from understudy.language.encoding import shared_encoder
+from understudy.language.encoding.encoder import shared_encoder
 from understudy.metrics.generation import SetLikelihood, delta_p_by_item
 from understudy.metrics.mauve import Encode, delta_m
 from understudy.metrics.statistics import Interval

@@ -30,7 +30,7 @@ from understudy.sources.source import SourceFile
 from understudy.text import stems, stop_words, words
 
 if TYPE_CHECKING:
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
 __all__ = ["ProfileTrait", "profile_of", "self_descriptions", "sentences_in", "training_in"]
 
@@ -163,6 +163,6 @@ def _sentences(line: str) -> Iterator[str]:
 
 @cache
 def _encoder() -> SentenceEncoder:
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     return SentenceEncoder()

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from understudy import __version__
 from understudy.formats.cards.document import USER
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.server.context import Listed
 from understudy.server.names import ModelName, shown_names, speakers_before
 from understudy.server.openai.completions import Completing
