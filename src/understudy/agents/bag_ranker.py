@@ -28,10 +28,10 @@ from understudy.agents.plain_replies import reply_with_line
 from understudy.agents.pools import Candidates, Pool, Pools, own_past, taken_from
 from understudy.language.lexical import Floats
 from understudy.language.model_folder import ModelFolder, read_model
-from understudy.story.dialogue import Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Evidence, Question, Reply, Situation, Turn
 from understudy.text import words
 
-__all__ = ["MAX_TURNS", "KeyValueMemory", "ProfileMemory", "Question", "Starspace", "spelled"]
+__all__ = ["MAX_TURNS", "KeyValueMemory", "ProfileMemory", "Starspace", "spelled"]
 
 CACHED_TEXTS = 1 << 15
 CACHED_WORDS = 1 << 12
@@ -42,8 +42,6 @@ MAX_WIDTH, MAX_TURNS = 65_536, 10_000  # of a model folder
 BLOCK = 8192  # lines whose vectors are cached together
 CACHED_BLOCKS = 8
 SENTENCES = 3  # of the profile that are shown
-
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 class WordVectors:

@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.encoder import READ, EncoderAgent, Question, ReplyOption
+from understudy.agents.encoder import READ, EncoderAgent, ReplyOption
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError
 from understudy.language.encoding import MAX_WEIGHT, Context, Sequencer, parse_sequence_format
 from understudy.language.encoding.encoder import load_session, load_tokenizer
 from understudy.language.model_folder import ModelFolder, is_number, read_card, read_tensors
-from understudy.story.dialogue import Situation, Turn
+from understudy.story.dialogue import Question, Situation, Turn
 
 __all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "PairScorer"]
 

@@ -55,11 +55,11 @@ from understudy.agents.tfidf import TfIdfAgent
 from understudy.language.encoding import Floats
 from understudy.language.encoding.cache import BACKGROUND
 from understudy.language.encoding.encoder import MultilingualEncoder, SentenceEncoder, read_encoder_card, shipped_model
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.story.types import Moment
 from understudy.story.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Question", "ReplyOption", "memory_evidence", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "ReplyOption", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -76,8 +76,6 @@ ENCODING = (
     "the others are still being encoded"
 )
 FOREIGN = "the encoder that ships reads English; this was found by {how}"
-
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from understudy.agents.word_tokens import END, PAD, SPECIAL, START, TokenVocabul
 from understudy.errors import MissingExtra
 from understudy.language.backends.transformer import length_batches
 from understudy.language.model_folder import ModelFolder, read_model
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.text import fold
 
 if TYPE_CHECKING:
@@ -241,8 +241,6 @@ MAX_REPLY = 40  # tokens
 MAX_WIDTH, MAX_HIDDEN = 4096, 16_384
 BATCH = 256  # contexts encoded, or replies written, at once
 LOGITS = 1 << 26  # of a batch: tokens times vocabulary
-
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)

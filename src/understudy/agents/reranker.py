@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import ties_to_faced
-from understudy.agents.encoder import READ, EncoderAgent, Question, ReplyOption
+from understudy.agents.encoder import READ, EncoderAgent, ReplyOption
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors, shipped_folder
-from understudy.story.dialogue import Situation, Turn
+from understudy.story.dialogue import Question, Situation, Turn
 from understudy.story.wording import tie_sentence
 
 __all__ = ["ADAPTER", "NAME", "Reranker", "RerankerFormat", "pack_matrices"]

@@ -41,6 +41,7 @@ from understudy.story.dialogue import (
     Reply,
     Sampling,
     Situation,
+    Streamed,
     Turn,
     Usage,
 )
@@ -280,17 +281,11 @@ def _without_repetition(text: str, begun: str) -> str:
 
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
     """The cleaned pieces; closing the generator stops the back end."""
-    try:
-        while True:
-            try:
-                piece = next(pieces)
-            except StopIteration as stop:
-                completion: Completion = stop.value
-                return completion
-            if ready := shown.feed(piece):
-                yield ready
-    finally:
-        pieces.close()
+    written = Streamed(pieces)
+    for piece in written:
+        if ready := shown.feed(piece):
+            yield ready
+    return written.value
 
 
 def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:

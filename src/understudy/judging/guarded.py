@@ -14,6 +14,7 @@ best first; the best that passes is said. Nothing is shown that no guard has see
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +46,7 @@ from understudy.story.dialogue import (
     Reply,
     Sampling,
     Situation,
+    Streamed,
     StreamingAgent,
     Turn,
     Usage,
@@ -116,13 +118,9 @@ class GuardedAgent:
         return " ".join(("guarded", *(type(drafter).__qualname__ for drafter in self._drafters)))
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        pieces = self.stream(situation, history)
-        while True:
-            try:
-                next(pieces)
-            except StopIteration as end:
-                reply: Reply = end.value
-                break
+        streamed = Streamed(self.stream(situation, history))
+        deque(streamed, maxlen=0)
+        reply = streamed.value
         if self._speaker is not None and self.is_capable and reply.text and reply.candidates[0].source == WRITTEN:
             # Who waits for the whole reply may choose another: rules do.
             alternatives = self._field(situation, history, self._recalled(situation, history))

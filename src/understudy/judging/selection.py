@@ -25,21 +25,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from understudy.agents.dialogue_context import last_heard, said_before
-from understudy.agents.fit import CachedEncoder
+from understudy.agents.fit import CachedEncoder, build_context
 from understudy.agents.old_lines import RecalledDraft
 from understudy.agents.plain_replies import fallbacks, lines_for, register_of
 from understudy.judging.guards.phrases import asks, plain, roots, sentences
 from understudy.language.encoding import Context
 from understudy.story.dialogue import Draft, Evidence, Situation, Turn
 from understudy.story.persona import Persona
-from understudy.text import fold
 
 __all__ = ["Scored", "evasion_drafts", "greeting_drafts", "score_drafts"]
 
 AGREEMENT, FIT, RELEVANCE, VOICE = 0.62, 0.54, 0.5, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
 BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}
-MAX_TURNS = 24
 FACTS = frozenset({"profile", "relation", "told"})
 
 Voice = Callable[[Sequence[str]], Sequence[float]]
@@ -110,8 +108,7 @@ def _fits(
 ) -> list[float]:
     if cached is None:
         return [0.0] * len(texts)
-    own = fold(situation.persona.name)
-    turns = tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip())
+    turns = build_context(situation, history).turns
     context = cached.encoder.encode_contexts([Context(turns=turns)], False)[0]
     return [float(fit) for fit in cached.encode(texts) @ context]
 

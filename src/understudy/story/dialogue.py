@@ -7,9 +7,9 @@ argument, so agents hold no conversation and one instance serves every chat at o
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from understudy.errors import StoryError, UnknownCharacter
 from understudy.progress import Cancellation
@@ -48,11 +48,13 @@ __all__ = [
     "Example",
     "Guesser",
     "LanguageModel",
+    "Question",
     "Ranker",
     "Reply",
     "Sampling",
     "Score",
     "Situation",
+    "Streamed",
     "StreamingAgent",
     "Turn",
     "Usage",
@@ -103,6 +105,10 @@ class Situation:
         return self.present if self.faced is None else (self.faced, *self.present)
 
 
+Question = tuple[Situation, Sequence[Turn], Sequence[str]]
+"""What candidates, or texts, are to be scored in: the situation, the history; and they."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How a language model is to write; None leaves a value to the model's own default."""
@@ -116,6 +122,8 @@ class Sampling:
 
 
 DEFAULT_SAMPLING = Sampling()
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +234,21 @@ class Score:
     reason: str = ""
 
 
+class Streamed(Generic[Value]):
+    """The pieces of a stream and, once they are over, what its generator returned. Leaving the loop closes it."""
+
+    value: Value
+
+    def __init__(self, generator: Generator[str, None, Value]) -> None:
+        self._generator = generator
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            self.value = yield from self._generator
+        finally:
+            self._generator.close()
+
+
 @runtime_checkable
 class Agent(Protocol):
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply: ...
@@ -279,9 +302,7 @@ class LanguageModel(Protocol):
 class BatchLanguageModel(LanguageModel, Protocol):
     """A language model that is faster with many texts at once; the same values as one at a time."""
 
-    def log_probs_many(
-        self, questions: Sequence[tuple[Situation, Sequence[Turn], Sequence[str]]]
-    ) -> list[list[list[float]]]:
+    def log_probs_many(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         """For each question, for each of its texts, the values that `log_probs` gives."""
         ...
 

@@ -22,7 +22,7 @@ from typing import Protocol, runtime_checkable
 
 from understudy.errors import BackendError, InputError
 from understudy.progress import Cancellation
-from understudy.story.dialogue import ChatMessage, Sampling, Usage
+from understudy.story.dialogue import ChatMessage, Sampling, Streamed, Usage
 
 __all__ = [
     "Backend", "Completion", "ScoringBackend", "ScriptedBackend", "estimate_tokens", "open_batch", "open_llm",
@@ -175,20 +175,17 @@ class LoggedBackend:
         self, messages: Sequence[ChatMessage], sampling: Sampling, cancellation: Cancellation | None = None
     ) -> Generator[str, None, Completion]:
         pieces, usage, problem = list[str](), Usage(), "closed before its end"
-        generator = self._backend.stream(messages, sampling, cancellation)
+        streamed = Streamed(self._backend.stream(messages, sampling, cancellation))
         try:
-            while True:
-                pieces.append(next(generator))
-                yield pieces[-1]
-        except StopIteration as stop:
-            completion: Completion = stop.value
-            usage, problem = completion.usage, ""
-            return completion
+            for piece in streamed:
+                pieces.append(piece)
+                yield piece
+            usage, problem = streamed.value.usage, ""
+            return streamed.value
         except BackendError as error:
             problem = str(error)
             raise
         finally:
-            generator.close()
             self._log(messages, "".join(pieces), usage, problem)
 
     def complete(

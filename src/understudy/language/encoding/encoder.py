@@ -33,7 +33,7 @@ from understudy.language.model_folder import read_card, read_tensors, shipped_fo
 
 __all__ = [
     "BACKGROUND", "CARD", "WEIGHTS", "MultilingualEncoder", "SentenceEncoder", "load_session", "load_tokenizer",
-    "read_encoder_card", "shared_encoder", "shipped_model",
+    "read_encoder_card", "read_tokenizer", "shared_encoder", "shipped_model",
 ]  # fmt: skip
 
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
@@ -315,6 +315,12 @@ def load_session(path: Path, threads: int, extensions: Any = None) -> Any:
 
 def load_tokenizer(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
     """A function from many texts to their token ids, without special tokens."""
+    tokenizer = read_tokenizer(path)
+    return lambda texts: [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+def read_tokenizer(path: Path) -> Any:
+    """A tokenizer that neither pads nor cuts off."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -325,7 +331,7 @@ def load_tokenizer(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
         raise InputError(f"cannot be read as a tokenizer: {error}", path) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return lambda texts: [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    return tokenizer
 
 
 def _incomplete(library: str) -> UnderstudyError:
