@@ -27,14 +27,7 @@ from understudy.errors import InputError
 from understudy.language.backends.transformer import length_batches
 from understudy.language.encoding import Context, SequenceFormat, Sequencer
 from understudy.language.encoding.encoder import read_tokenizer
-from understudy.language.model_folder import (
-    ModelFolder,
-    Tensors,
-    atomic_folder,
-    read_model,
-    write_card,
-    write_tensors,
-)
+from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, read_model, write_card, write_tensors
 from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 
 if TYPE_CHECKING:

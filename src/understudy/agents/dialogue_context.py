@@ -312,9 +312,7 @@ def first_person(sentence: str, name: str) -> str:
         predicate = re.sub(r"\bher\b", "my", predicate)
     predicate = re.sub(r"\b(and|but|or) (has|is|does)\b", lambda pair: f"{pair[1]} {IRREGULAR[pair[2]]}", predicate)
     predicate = re.sub(
-        r"(\b(?:and|but)|,) (?:he|she) (\w+)",
-        lambda pair: f"{pair[1]} I {_without_ending(pair[2])}",
-        predicate,
+        r"(\b(?:and|but)|,) (?:he|she) (\w+)", lambda pair: f"{pair[1]} I {_without_ending(pair[2])}", predicate
     )
     return f"I {_without_ending(match[1])}{predicate}"
 

@@ -165,12 +165,7 @@ class EncoderAgent:
         return results
 
     def _add_terms(
-        self,
-        fit: Fit,
-        encoded: Floats,
-        situation: Situation,
-        history: Sequence[Turn],
-        candidates: Sequence[str],
+        self, fit: Fit, encoded: Floats, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]
     ) -> list[float]:
         """The fits with shared words and hubness, where the model has weights for them."""
         fits = fit.independent_scores(encoded)

@@ -63,11 +63,7 @@ class TokenVocabulary:
         return " ".join(self.tokens[index] for index in ids)
 
     def context(
-        self,
-        own: Iterable[str],
-        partner: Iterable[str],
-        turns: Iterable[tuple[bool, str]],
-        longest: int,
+        self, own: Iterable[str], partner: Iterable[str], turns: Iterable[tuple[bool, str]], longest: int
     ) -> list[int]:
         """The input of a model; one that is too long loses its oldest turns, and a profile beyond half of it its end.
 

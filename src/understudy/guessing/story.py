@@ -261,10 +261,7 @@ def guess_scene(story: Story, moment: str, settings: GuessSettings) -> dict[str,
 
 
 def guess_later(
-    story: Story,
-    since: str | None,
-    settings: GuessSettings,
-    progress: Progress = ignore_progress,
+    story: Story, since: str | None, settings: GuessSettings, progress: Progress = ignore_progress
 ) -> dict[str, Any]:
     """All scenes from a moment on, each learned from once it is over; figures as of a bench."""
     masking = settings.masking(story)

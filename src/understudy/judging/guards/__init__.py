@@ -23,15 +23,7 @@ from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.knowledge import invented, known_later, not_yet_known
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence
-from understudy.judging.guards.story_view import (
-    Guard,
-    Stories,
-    StoryView,
-    StoryViews,
-    Verdict,
-    objection,
-    objections,
-)
+from understudy.judging.guards.story_view import Guard, Stories, StoryView, StoryViews, Verdict, objection, objections
 
 __all__ = [
     "Guard",
