@@ -115,7 +115,7 @@ def test_labelled_lines_are_read_and_checked(tmp_path: Path) -> None:
         with pytest.raises(InputError) as raised:
             read_labelled(path)
         assert raised.value.line == 2
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such file"):
         read_labelled(tmp_path / "nowhere.jsonl")
 
 

@@ -11,7 +11,6 @@ Intervals are 95%, over lines drawn with replacement.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from understudy.errors import InputError
 from understudy.metrics.registry import METRICS
 from understudy.metrics.statistics import Interval
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
+from understudy.sources.jsonstream import json_lines
+from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Score
 from understudy.text import did_you_mean
 
@@ -206,24 +207,12 @@ def bound_keeping(metric: str, values: Sequence[float | None], share: float) -> 
 def read_labelled(path: Path) -> list[Labelled]:
     """Lines of {"text": ..., "fit": true or false}."""
     labelled = []
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON strings may contain other line ends
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8: convert it first, as with iconv -f SHIFT_JIS -t UTF-8", path) from error
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path) from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"is not JSON ({error})", path, number) from error
+    for location, record in json_lines(SourceFile(path)):
         match record:
             case {"text": str(text), "fit": bool(fit)}:
                 labelled.append(Labelled(text, fit))
             case _:
-                raise InputError('is not a labelled line: write {"text": "...", "fit": true}', path, number)
+                raise InputError('is not a labelled line: write {"text": "...", "fit": true}', path, location.line)
     return labelled
 
 

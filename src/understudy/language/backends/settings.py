@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import Any
 
 from understudy.errors import BackendError, InputError
 from understudy.language.backends.exchange import listed_models, parse_url
+from understudy.story.storyfile.toml_tables import load_toml
 from understudy.story.user_folders import config_folder
 from understudy.text import did_you_mean
 
@@ -36,7 +36,6 @@ __all__ = ["LLMSettings", "configured_llms", "is_set_up", "llm_settings", "model
 
 
 NAME = "models.toml"
-LARGEST_FILE = 1024 * 1024
 READABLE_BY_OTHERS = 0o077
 TEXTS = ("url", "model", "key", "key_env", "key_file")
 NUMBERS: Mapping[str, tuple[type[int] | type[float], float, float]] = {  # whole or not, the least and the most
@@ -130,22 +129,11 @@ class ModelsFile:
 def load_models_file() -> ModelsFile:
     """models.toml as it is now; without entries where there is none."""
     path = config_folder() / NAME
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            data = file.read(LARGEST_FILE + 1)
-        if len(data) > LARGEST_FILE:
-            raise InputError(f"is over {LARGEST_FILE:,} bytes: this is no list of models", path)
-        document = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n"))
-    except FileNotFoundError:
+    if not path.exists():
         return ModelsFile(path)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path) from error
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", path) from None
-    except (ValueError, RecursionError) as error:  # of tomllib too: it quotes no more than one character
-        raise InputError(f"is not TOML: {error}", path) from None
-    return _FileParser(path, is_private=sys.platform == "win32" or not mode & READABLE_BY_OTHERS).parse(document)
+    document, _ = load_toml(path)
+    is_private = sys.platform == "win32" or not path.stat().st_mode & READABLE_BY_OTHERS
+    return _FileParser(path, is_private).parse(document)
 
 
 class _FileParser:
