@@ -265,7 +265,7 @@ class Addressing:
 
 
 def _circumstances(past: Past, own: str) -> dict[tuple[int, ...], _Circumstances]:
-    found: dict[tuple[int, ...], _Circumstances] = {}
+    by_moment: dict[tuple[int, ...], _Circumstances] = {}
     for scene in past.scenes(SCENES):
         spoken = [line for line in scene.lines if line.speaker is not None]
         for index, line in enumerate(spoken):
@@ -273,7 +273,7 @@ def _circumstances(past: Past, own: str) -> dict[tuple[int, ...], _Circumstances
                 before = spoken[max(0, index - NEAR) : index]
                 last = next((other.speaker for other in reversed(before) if other.speaker != own), None)
                 after = next((other.speaker for other in spoken[index + 1 : index + 3] if other.speaker != own), None)
-                found[line.moment.numbers] = _Circumstances(
+                by_moment[line.moment.numbers] = _Circumstances(
                     tuple(other.text for other in before), frozenset((last, after))
                 )
-    return found
+    return by_moment

@@ -197,7 +197,7 @@ class EncoderAgent:
         evidence = [*_evidence(shown[0], situation, message, past, cached)]
         evidence += memory_evidence(past, message_vector, query, message)
         if not ranked.is_complete:
-            evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.places), all=len(past.exchanges))))
+            evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.indices), all=len(past.exchanges))))
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
         return Reply(
@@ -237,18 +237,18 @@ def _options(
 
     Lines that were meant for somebody else are left out.
     """
-    places = ranked.places
+    indices = ranked.indices
     scores = (
         fit.scores(ranked.said)
         + HEARD * ranked.heard_likeness(message_vector)
-        + WORDS * past.shared_words(query)[places]
+        + WORDS * past.shared_words(query)[indices]
     )
-    scores += RECENT * places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    scores += RECENT * indices.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     if situation.faced is not None:
-        scores[past.heard_from(situation.faced.name)[places]] += FACED
+        scores[past.heard_from(situation.faced.name)[indices]] += FACED
     lines = (
         ReplyOption(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
-        for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
+        for row, index in ((row, int(indices[row])) for row in np.argsort(-scores, kind="stable").tolist())
         for exchange in (past.exchanges[index],)
     )
     own = _suited(lines, situation, message, past)

@@ -190,11 +190,11 @@ def _own_lines(situation: Situation, query: _Query, memory: EncodedMemory, cache
     message, language = query.message, query.language
     vector, bag = cached.encode([message])[0], content(heard_words(situation.persona, message), language)
     ranked = memory.ranked_for(bag)
-    exchanges = [memory.exchanges[index] for index in ranked.places]
+    exchanges = [memory.exchanges[index] for index in ranked.indices]
     likeness = ranked.heard_likeness(vector)
     relevance = HEARD * likeness + REPEAT_BONUS * (likeness > REPEAT_SIMILARITY)
-    relevance += WORDS * memory.shared_words(bag)[ranked.places]
-    relevance += RECENT * ranked.places / len(memory.exchanges)
+    relevance += WORDS * memory.shared_words(bag)[ranked.indices]
+    relevance += RECENT * ranked.indices / len(memory.exchanges)
     relevance += COVERED * np.array([query.coverage(exchange.said.text) for exchange in exchanges], np.float32)
     order = np.argsort(-(relevance + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
     ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))

@@ -176,18 +176,18 @@ LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean noth
 
 @dataclass(frozen=True, slots=True)
 class EncodedExchanges:
-    """The exchanges of a memory that can be ranked now: their indices (`places`), and the vectors of both halves."""
+    """The exchanges of a memory that can be ranked now: their indices, and the vectors of both halves."""
 
-    places: NDArray[np.intp]
+    indices: NDArray[np.intp]
     said: Floats
     with_heard: NDArray[np.intp]
-    """Which of them answered something: indices into `places`."""
+    """Which of them answered something: indices into `indices`."""
     heard: Floats
     is_complete: bool
 
     def heard_likeness(self, message: Floats) -> Floats:
         """How like the message what was heard before each exchange is; 0 where nothing was."""
-        likeness = np.zeros(len(self.places), np.float32)
+        likeness = np.zeros(len(self.indices), np.float32)
         likeness[self.with_heard] = self.heard @ message
         return likeness
 
@@ -239,11 +239,11 @@ class EncodedMemory(SpokenExchanges):
         newest = np.arange(count - SHORTLIST_NEWEST, count)
         return self._encoded(np.union1d(newest, np.array(by_words, np.intp)), is_complete=False)
 
-    def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
-        with_heard = np.flatnonzero(np.isin(places, self._heard, assume_unique=True))
-        heard_places = len(self.exchanges) + np.searchsorted(self._heard, places[with_heard])
-        both = self._vectors.of(np.concatenate([places, heard_places]))
-        return EncodedExchanges(places, both[: len(places)], with_heard, both[len(places) :], is_complete)
+    def _encoded(self, indices: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
+        with_heard = np.flatnonzero(np.isin(indices, self._heard, assume_unique=True))
+        heard_indices = len(self.exchanges) + np.searchsorted(self._heard, indices[with_heard])
+        both = self._vectors.of(np.concatenate([indices, heard_indices]))
+        return EncodedExchanges(indices, both[: len(indices)], with_heard, both[len(indices) :], is_complete)
 
     def shared_words(self, message: Mapping[str, float]) -> Floats:
         """The cosine of a message's words with those of each exchange, both halves together."""

@@ -148,11 +148,11 @@ def _own(
     ranked = past.shortlist_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
     fits = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
-    shared = past.shared_words(weighted_words)[ranked.places]
+    shared = past.shared_words(weighted_words)[ranked.indices]
     said = ranked.said @ query.vector
     scores = fits + HEARD * heard + WORDS * shared
-    scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
-    exchanges = [past.exchanges[index] for index in ranked.places.tolist()]
+    scores += RECENT * ranked.indices.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    exchanges = [past.exchanges[index] for index in ranked.indices.tolist()]
     seen = set[str]()
     order = np.argsort(-scores, kind="stable").tolist()
     outdated = _outdated(exchanges, order[:COMPARED], query)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import dropwhile
 from pathlib import Path
@@ -295,14 +295,7 @@ def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
 
 def _filled(sampling: Sampling, default: Sampling) -> Sampling:
     """The sampling with the default's values where it has none."""
-    return Sampling(
-        default.temperature if sampling.temperature is None else sampling.temperature,
-        default.top_p if sampling.top_p is None else sampling.top_p,
-        default.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
-        sampling.stop or default.stop,
-        default.seed if sampling.seed is None else sampling.seed,
-        sampling.n,
-    )
+    return replace(default, **{name: value for name, value in asdict(sampling).items() if value not in (None, ())})
 
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
