@@ -269,9 +269,7 @@ class PhraseMemory:
         lives, people, _ = self._said.shape
         table = np.zeros((len(counted), people, lives * len(SPACES)))
         share = self._total / self._total.sum(axis=1, keepdims=True)
-        for row, (columns, counts) in enumerate(_each(counted)):
-            spaces = self._spaces[columns]
-            columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
+        for row, (columns, counts, spaces) in enumerate(self._each_with_spaces(counted)):
             said = self._said[:, :, columns] / self._time.worth[:, None, None]
             often = said.sum(axis=1, keepdims=True)
             prior = SMOOTHING * np.sqrt(often) + 1e-3
@@ -284,14 +282,18 @@ class PhraseMemory:
         return table
 
     def remember(self, counted: SparseRows, people: Sequence[int]) -> None:
-        for who, (columns, counts) in zip(people, _each(counted)):
-            spaces = self._spaces[columns]
-            columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
+        for who, (columns, counts, spaces) in zip(people, self._each_with_spaces(counted)):
             self._said[:, who, columns] += self._time.worth[:, None] * counts
             self._total[:, who] += self._time.worth[:, None] * np.bincount(spaces, counts, minlength=len(SPACES))
         if (too_large := self._time.pass_on()) is not None:
             self._said /= too_large[:, None, None]
             self._total /= too_large[:, None, None]
+
+    def _each_with_spaces(self, counted: SparseRows) -> Iterator[tuple[Ints, Reals, Ints]]:
+        """The terms of each row that are of `SPACES`, how often it has them, and in which space."""
+        for columns, counts in _each(counted):
+            spaces = self._spaces[columns]
+            yield columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
 
 
 class TopicMemory:

@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from understudy.language.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals, softmax
 from understudy.language.model_folder import ModelFolder, Tensors, read_model, shipped_folder
 from understudy.people.mentions import ASIDE, GREETINGS, mention
 from understudy.people.names import CharacterNames
@@ -211,11 +211,7 @@ class AddresseeModel:
 
     def probabilities(self, rows: Reals) -> Reals:
         """For each row, of one line."""
-        scores = rows @ self.weights
-        scores -= scores.max()
-        powers: Reals = np.exp(scores)
-        powers /= powers.sum()
-        return powers
+        return softmax(rows @ self.weights)
 
 
 @cache

@@ -117,14 +117,8 @@ def write_greedily(model: Transformer, prompts: Sequence[Ids], end: int, most: i
     """
     import torch
 
-    network, device = model.network, model.network.device
-    longest = max(map(len, prompts))
-    ids = torch.full((len(prompts), longest), model.pad)
-    mask = torch.zeros((len(prompts), longest), dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, longest - len(prompt) :] = torch.tensor(prompt)
-        mask[row, longest - len(prompt) :] = 1
-    ids, mask = ids.to(device), mask.to(device)
+    network, batch = model.network, model.batch(prompts, pads_left=True)
+    ids, mask = batch["input_ids"], batch["attention_mask"]
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     written: list[tuple[Ids, list[float]]] = [([], []) for _ in prompts]
     open_rows, cache = set(range(len(prompts))), None

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, SparseRows, sigmoid
+from understudy.language.lexical.rows import Ints, Reals, SparseRows, sigmoid, softmax
 
 __all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize"]
 
@@ -36,11 +36,7 @@ class Logistic:
 
     def probabilities(self, rows: SparseRows) -> Reals:
         """A row for each of `rows`, a column for each class."""
-        scores = rows.product(self.weights) + self.intercepts
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return scores
+        return softmax(rows.product(self.weights) + self.intercepts)
 
 
 def balanced_weights(labels: Ints, classes: int) -> Reals:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "Ints", "Reals", "SparseRows", "index_ranges", "probability", "segment_sums", "sigmoid", "sorted_unique",
+    "Ints", "Reals", "SparseRows", "index_ranges", "probability", "segment_sums", "sigmoid", "softmax", "sorted_unique",
 ]  # fmt: skip
 
 Ints = NDArray[np.int64]
@@ -105,6 +105,13 @@ def probability(weights: Iterable[float], features: Iterable[float], intercept: 
     """Of a single row of few features, the same to the last digit on every machine."""
     score = intercept + math.fsum(weight * value for weight, value in zip(weights, features, strict=True))
     return 1 / (1 + math.exp(-score))
+
+
+def softmax(scores: Reals) -> Reals:
+    """exp(x) / sum of exp(x) along the last axis, without overflow."""
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares: Reals = raised / raised.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def sigmoid(values: Reals) -> Reals:
