@@ -16,11 +16,11 @@ import os
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ MAX_CHARACTERS = 1_000
 TURNS = 2  # of a context that are encoded together
 STEP = 4  # texts are padded to multiples of this
 MODELS = 4  # that a process keeps loaded
+Item = TypeVar("Item", str, Context)
+
 BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
 
 
@@ -92,25 +94,30 @@ class EncoderWithCache(ABC):
             return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
         return self._cache.get([self._reply_key(text) for text in texts])
 
-    def _encode(self, keys: list[bytes], count: int, run: Callable[[list[int]], Floats]) -> Floats:
+    def _encode(
+        self, items: Sequence[Item], key: Callable[[Item], bytes] | None, run: Callable[[list[Item]], Floats]
+    ) -> Floats:
         """Cached vectors, and the missing ones encoded. They are cached batch by batch, so that a stop loses little.
 
-        Without keys, the cache is not used.
+        Without a key, the cache is not used.
         """
-        cache = self._cache if keys else None
+        distinct = list(dict.fromkeys(items))
+        cache = self._cache if key is not None else None
+        keys = [key(item) for item in distinct] if key is not None else []
         if cache is None:
-            vectors, present = np.zeros((count, self.width), np.float32), np.zeros(count, np.bool_)
+            vectors, present = np.zeros((len(distinct), self.width), np.float32), np.zeros(len(distinct), np.bool_)
         else:
             vectors, present = cache.get(keys)
         missing = np.flatnonzero(~present).tolist()
         for start in range(0, len(missing), self.batch_texts):
             batch = missing[start : start + self.batch_texts]
-            vectors[batch] = run(batch)
+            vectors[batch] = run([distinct[index] for index in batch])
             if cache is not None:
                 cache.add([keys[index] for index in batch], vectors[batch])
             if self._progress is not None:
                 self._progress(start + len(batch), len(missing))
-        return vectors
+        rows = {item: row for row, item in enumerate(distinct)}
+        return vectors[[rows[item] for item in items]] if len(distinct) < len(items) else vectors
 
 
 class SentenceEncoder(EncoderWithCache):
@@ -174,26 +181,13 @@ class SentenceEncoder(EncoderWithCache):
         """A vector for each text. `keep` says whether the cache is used."""
         if role not in ROLES:
             raise ValueError(f"role '{role}' is not one of {', '.join(ROLES)}")
-        distinct = list(dict.fromkeys(texts))
-        vectors = self._encode(
-            [cache_key(role, text) for text in distinct] if keep else [],
-            len(distinct),
-            lambda indices: self._run(self._sequencer.texts([distinct[index] for index in indices], role)),
-        )
-        rows = {text: row for row, text in enumerate(distinct)}
-        return vectors[[rows[text] for text in texts]] if len(distinct) < len(texts) else vectors
+        key = partial(cache_key, role) if keep else None
+        return self._encode(texts, key, lambda batch: self._run(self._sequencer.texts(batch, role)))
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         """A vector for each context. Chats are not cached; the questions of a benchmark may be."""
-        keys = (
-            [cache_key("context", json.dumps([context.own, context.theirs, context.turns])) for context in contexts]
-            if keep
-            else []
-        )
         return self._encode(
-            keys,
-            len(contexts),
-            lambda indices: self._run(self._sequencer.contexts([contexts[index] for index in indices])),
+            contexts, _context_key if keep else None, lambda batch: self._run(self._sequencer.contexts(batch))
         )
 
     def _run(self, sequences: list[list[int]]) -> Floats:
@@ -263,19 +257,19 @@ class MultilingualEncoder(EncoderWithCache):
         return cache_key(text[:MAX_CHARACTERS])
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
-        distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
-
-        def run(indices: list[int]) -> Floats:
-            vectors = [self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0] for index in indices]
+        def run(batch: list[str]) -> Floats:
+            vectors = [self._session.run(None, {"inputs": [text or " "]})[0][0] for text in batch]
             return np.stack(vectors).astype(np.float16).astype(np.float32)
 
-        vectors = self._encode([cache_key(text) for text in distinct] if keep else [], len(distinct), run)
-        rows = {text: row for row, text in enumerate(distinct)}
-        return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
+        return self._encode([text[:MAX_CHARACTERS] for text in texts], cache_key if keep else None, run)
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
         return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
+
+
+def _context_key(context: Context) -> bytes:
+    return cache_key("context", json.dumps([context.own, context.theirs, context.turns]))
 
 
 def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
