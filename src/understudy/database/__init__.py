@@ -1,4 +1,5 @@
-"""The databases that tables are kept in, SQLite by default, or PostgreSQL: statements, transactions, migrations.
+"""The databases that tables are kept in, SQLite by default, or PostgreSQL: statements, transactions, migrations; and
+results of long work, in files of JSON lines.
 
     database = open_database("server.db", 0x55445356, "the server's database")
     database = open_database("postgresql://me@host/team", 0x55445356, "the server's database")

@@ -1,4 +1,4 @@
-"""Guessers that look at one mask at a time: by chance, by its words, or by any ranker of replies.
+"""Guessers that look at one mask at a time: by chance, by its words, by an encoder, or by any ranker of replies.
 
 `vanilla` is logistic regression over the tf-idf weighted words of one speaker's lines, and nothing else of the scene:
 

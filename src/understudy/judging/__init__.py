@@ -1,4 +1,4 @@
-"""Rules, and how their bounds are found.
+"""Deciding which lines may be said. Here: rules, and how their bounds are found.
 
 A rule is a metric and a bound. A line passes all rules, or fails one, or cannot be judged by one. To find a bound, each
 possible one is looked at: what it would keep, and how much of that is fit.

@@ -1,9 +1,8 @@
 """Models of language: counts and weights of words, sentence encoders, and language models behind one protocol.
 
-`import_library` imports libraries with telemetry, or with caches in unsafe folders, after switching these off.
-
-The switches are environment variables, which some libraries read only once, when they are loaded. A variable that is
-already set is left as it is. A test checks that these libraries are imported through `import_library` only.
+Here: libraries with telemetry, or with caches in unsafe folders, are imported after switching these off. The switches
+are environment variables, which some libraries read only once, when they are loaded. A variable that is already set is
+left as it is. A test checks that these libraries are imported through `import_library` only.
 """
 
 from __future__ import annotations

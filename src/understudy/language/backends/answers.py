@@ -1,4 +1,4 @@
-"""Parses chat completions, whole or as chunks, and recognises what servers send instead of one.
+"""Parses chat completions, whole or as chunks, and recognises what servers send instead of one; what can go wrong.
 
 A server may go on for ever: a text is cut at `max_letters`, and a thought is given up at `MAX_THOUGHT`.
 """
