@@ -162,7 +162,7 @@ def _joined(situation: Situation) -> KnownPeople:
     listed = (*situation.acquaintances, *situation.listeners)
     owners: dict[str, set[str]] = {}
     for other in listed:
-        for name in (other.name, *other.aliases):
+        for name in other.names:
             owners.setdefault(fold(name), set()).add(other.name)
     joined: dict[str, Other] = {}
     for other in listed:
@@ -172,14 +172,14 @@ def _joined(situation: Situation) -> KnownPeople:
         joined[name] = _merged(joined[name], other) if name in joined else other
     names = dict[str, str]()
     for other in joined.values():
-        for name in (other.name, *other.aliases):
+        for name in other.names:
             folded = fold(name)
             names[folded] = other.name if names.get(folded, other.name) == other.name else name
     return KnownPeople(tuple(joined.values()), names)
 
 
 def _merged(first: Other, second: Other) -> Other:
-    aliases = dict.fromkeys((*first.aliases, second.name, *second.aliases))
+    aliases = dict.fromkeys((*first.aliases, *second.names))
     return replace(
         first,
         profile=tuple(dict.fromkeys((*first.profile, *second.profile))),

@@ -120,7 +120,7 @@ def people_asked_about(situation: Situation, message: str) -> list[Other]:
     """Those whom a message names by any of their names, the longest name first, and the one faced for 'me'."""
     text, matches = message, list[Other]()
     known = KnownPeople.of(situation)
-    names = [(name, other) for other in known.people for name in (other.name, *other.aliases, *other.name.split()[:1])]
+    names = [(name, other) for other in known.people for name in (*other.names, *other.name.split()[:1])]
     for name, other in sorted(names, key=lambda item: -len(item[0])):
         pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(pattern, text, re.IGNORECASE):
@@ -138,7 +138,7 @@ def spoken_name(situation: Situation, other: Other) -> str:
     persona = situation.persona
     taken = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
     taken |= set(persona.attributes.get("nickname", ()))
-    forms = sorted({other.name, *other.aliases} - taken, key=len, reverse=True)
+    forms = sorted({*other.names} - taken, key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), re.IGNORECASE)
     canonical = {fold(form): form for form in reversed(forms)}
     counts: dict[str, int] = {}
@@ -174,7 +174,7 @@ def _place(situation: Situation, message: str) -> Iterator[Draft]:
     """What the setting tells of the place; what was told of it last counts."""
     if not _asks("place.asked", message):
         return
-    people = [name for other in KnownPeople.of(situation).people for name in (other.name, *other.aliases)]
+    people = [name for other in KnownPeople.of(situation).people for name in other.names]
     people += [situation.persona.name, *situation.persona.name.split()[:1]]
     for line in reversed(situation.setting.splitlines()):
         for sentence in sentences(line):

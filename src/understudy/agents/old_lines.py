@@ -146,7 +146,7 @@ class _Query:
         # the rarer in the character's own lines, the more
         rarities = {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in sorted(asked)}
         known = KnownPeople.of(situation).people
-        return cls(message, rarities, [each for each in known if find_name(message, _names(each))], language)
+        return cls(message, rarities, [each for each in known if find_name(message, each.names)], language)
 
     def coverage(self, text: str) -> float:
         """How much of what the message asks for a text speaks of."""
@@ -155,7 +155,7 @@ class _Query:
 
     def bonus(self, text: str) -> float:
         """What it is worth that a text names somebody whom the message names, by whatever name."""
-        return NAMED if find_name(text, (name for other in self.people for name in _names(other))) else 0.0
+        return NAMED if find_name(text, (name for other in self.people for name in other.names)) else 0.0
 
 
 def _rests(situation: Situation, history: Sequence[Turn]) -> Iterator[RecalledDraft]:
@@ -347,7 +347,7 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
 
 def _as_called(other: Other, message: str) -> str:
     """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
-    match = find_name(message, _names(other))
+    match = find_name(message, other.names)
     if match is None:
         return other.name
     has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
@@ -361,7 +361,3 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
         score = candidate.score or 0.0
         relevance = score + (BY_WORDS if score > LEAST_BY_WORDS else 0.0)
         yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, relevance)
-
-
-def _names(other: Other) -> tuple[str, ...]:
-    return other.name, *other.aliases

@@ -198,7 +198,7 @@ def _people_meant(situation: Situation, message: str, said: frozenset[str]) -> I
     language, faced = situation.persona.language, situation.faced
     own = terms(situation.persona.name, language)
     for person in situation.acquaintances:
-        if any(names <= said for name in (person.name, *person.aliases) if (names := terms(name, language) - own)):
+        if any(names <= said for name in person.names if (names := terms(name, language) - own)):
             yield person.name
     known = {person.name for person in situation.acquaintances}
     for name in dict.fromkeys(tie.to for tie in situation.persona.relations):
@@ -311,7 +311,7 @@ def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
         -OVERHEARD:
     ]
     overheard_terms = tuple(terms(plain_line(line.text), persona.language) for line in overheard)
-    people = ((each.name, *each.aliases) for each in situation.acquaintances)
+    people = (each.names for each in situation.acquaintances)
     names = frozenset[str]().union(*(terms(name, persona.language) for each in people for name in each))
     return Memory(
         exchanges,

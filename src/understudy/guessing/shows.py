@@ -181,7 +181,7 @@ def _names(story: Story, main: Iterable[str]) -> CharacterNames:
     for who in main:
         try:
             character = story.character(who)
-            forms[who] = (character.name, *character.aliases)
+            forms[who] = character.names
         except UnknownCharacter:
             forms[who] = (who,)
     return CharacterNames(forms, story.language)

@@ -163,6 +163,11 @@ class Other:
     told: tuple[Told, ...] = ()
     """What they told the persona themselves, in the order it was said."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return self.name, *self.aliases
+
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:
     """Who a character is at a moment. `before` names those it stands before, known or not.

@@ -209,7 +209,7 @@ class StoryView:
     def known_names(self) -> tuple[str, ...]:
         """Names of people, which by themselves reveal nothing."""
         cast = (member.character for member in self.story.cast())
-        return tuple(name for character in cast for name in (character.name, *character.aliases))
+        return tuple(name for character in cast for name in character.names)
 
     @cached_property
     def name_roots(self) -> frozenset[str]:
