@@ -242,16 +242,15 @@ def _sections(
 # character's name and the message, which loses its middle where even that is too long.
 
 
-GIVES_WAY = (
-    "turns", "scene", "voice", "lore", "others", "own", "thoughts", "impressions", "present", "dealings", "theirs",
-    "remembered", "told", "profile", "facts", "setting", "note", "secrets", "directions",
-)  # fmt: skip
 EVERYTHING = 1 << 30
 MINIMUM = {
     "turns": 2, "scene": 4, "voice": 3, "lore": 1, "others": 1, "own": 2, "thoughts": 1, "impressions": 1,
     "present": 1, "dealings": 1, "theirs": 1, "remembered": 2, "told": 2, "profile": 4, "facts": 2, "setting": 1,
     "note": 1, "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
+"""What is worth keeping of each section, in the order in which they give way."""
+
+GIVES_WAY = tuple(MINIMUM)
 OLDEST_FIRST = ("turns", "scene")  # the oldest of these gives way first
 MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply

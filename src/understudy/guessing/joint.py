@@ -51,7 +51,7 @@ CLUES: dict[str, float] = {
     **SAYINGS,
     **{f"{name}, by how much is said": 0.0 for name in (*SUB_MODELS, MEANING, *SAYINGS)},
     **TOPICS,
-    **CUES,
+    **{cue: weight for cue, (weight, _) in CUES.items()},
     **FACTS,
 }
 """Every clue, and what it weighs before anything is learned."""

@@ -46,38 +46,6 @@ from understudy.text import stop_words
 
 __all__ = ["GuessSettings", "guess_later", "guess_scene", "personas_in", "training_scenes_of_story"]
 
-CUE_TEXTS = {
-    "calls": "is called by this one",
-    "talks of": "is talked of by this one",
-    "talks of theirs": "has something of theirs talked of by this one",
-    "says 'I am'": "is who this one says they are",
-    "turns to": "is turned to by this one",
-    "aside names": "is named in what this one does",
-    "called before it speaks": "is called just before this one speaks",
-    "called after it spoke": "is called just after this one spoke",
-    "called two before": "is called two lines before this one speaks",
-    "called two after": "is called two lines after this one spoke",
-    "talked of before": "is talked of just before this one speaks",
-    "talked of after": "is talked of just after this one spoke",
-    "turned to before": "is turned to just before this one speaks",
-    "turned to after": "is turned to just after this one spoke",
-    "aside before": "is named in what is done just before this one speaks",
-    "aside after": "is named in what is done just after this one spoke",
-    "called between two of its lines": "is called between two lines of this one",
-    "called by name alone": "is called by name alone, and this one answers",
-    "described before": "is named in the direction before this one speaks",
-    "described before, not first": "is named besides in the direction before this one speaks",
-    "described after": "is named in the direction after this one spoke",
-    "described after, not first": "is named besides in the direction after this one spoke",
-    "comes in before": "comes in, and this one speaks",
-    "setting, speaks first": "is named in the setting, and this one speaks first",
-    "setting, not first": "is named besides in the setting, and this one speaks first",
-    "setting, speaks late": "is named in the setting, and this one speaks late",
-    "never names": "is named, but never by this one",
-    "never calls": "is called, but never by this one",
-}
-"""Each cue as a sentence about whom it names, told of the mask it is about."""
-
 NAMED = 2  # cues that are given
 REMEMBERED = 200  # scenes back
 LONGEST = 70  # letters of a line that is quoted
@@ -133,7 +101,7 @@ def _named(
     for clue in strongest:
         about = rival if clue in against else who
         where = _where(joint, scene, mask, about, clue) if clue in CONTEXT else ""
-        yield Reason("called", f"{about} {CUE_TEXTS[clue]}{where}", apart[clue])
+        yield Reason("called", f"{about} {CUES[clue][1]}{where}", apart[clue])
 
 
 def _where(joint: Joint, scene: SceneFeatures, mask: str, who: str, clue: str) -> str:
