@@ -20,11 +20,12 @@ from understudy.agents.prompt_contents import PromptContents, PromptMessage, Rec
 from understudy.agents.prompt_instructions import instructions_contents, render_instructions
 from understudy.errors import InputError
 from understudy.formats.cards.lorebook import lore_for
+from understudy.language.backends import estimate_tokens
 from understudy.story.dialogue import ChatMessage, Situation, Turn
 from understudy.story.wording import speaker_words
 from understudy.text import words
 
-__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "estimate_tokens", "render_compact", "trim"]
+__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "render_compact", "trim"]
 
 # The form that the shipped writer was trained on: changing a character of it makes the writer worse.
 #
@@ -154,12 +155,6 @@ class Prompt:
     tokens: int
     recalled: Recalled = NOTHING
     lore: tuple[str, ...] = ()
-
-
-def estimate_tokens(text: str) -> int:
-    """Tokens of a text where the model's tokenizer is out of reach: four letters make one, as does each Han or kana."""
-    wide = sum(letter >= "\u2e80" for letter in text)
-    return (len(text) - wide) // 4 + wide + 1
 
 
 def build_prompt(
