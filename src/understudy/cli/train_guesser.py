@@ -16,7 +16,7 @@ from understudy.cli.progress import read_showing, watching
 from understudy.cli.train import NO_FIGURES, Card, run_trainer, settings_among, training_options
 
 if TYPE_CHECKING:
-    from understudy.guessing import TrainingScenes
+    from understudy.guessing.scenes import TrainingScenes
 
 __all__ = ["guesser"]
 
@@ -112,7 +112,7 @@ def _training_scenes(
     data: Path | None, shows: Sequence[str], judge: Path | None, story: str | None, before: str, most: int | None
 ) -> dict[str, TrainingScenes]:
     """What to learn from, by title: of shows, or of a story before a moment."""
-    from understudy.guessing import MOST
+    from understudy.guessing.scenes import MOST
     from understudy.guessing.shows import training_scenes_of_shows
     from understudy.guessing.story import training_scenes_of_story
 

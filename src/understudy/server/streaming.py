@@ -15,10 +15,10 @@ from typing import Any, Literal
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from understudy.language.encoding import shipped_model
+from understudy.language.encoding.encoder import shipped_model
 from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
-from understudy.story.storyfile.name_finder import NameReplacer
+from understudy.text import NameReplacer
 
 __all__ = ["EventStream", "ShownPieces", "StopSequences", "TokenLimit", "count_tokens", "cut", "total_tokens"]
 

@@ -10,9 +10,10 @@ import msgspec
 
 from understudy.errors import StoryError
 from understudy.server.chats.store import Chat, Message, title_from
-from understudy.server.names import shown_names, speakers_before
+from understudy.server.names import speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
 from understudy.story.dialogue import MAX_DESCRIPTION, MAX_NAME, Reply, Sampling
+from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
 
 __all__ = [

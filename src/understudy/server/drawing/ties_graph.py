@@ -22,7 +22,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from understudy.server.drawing.svg import drawing, element, label, medallion, shorten, text_width
-from understudy.server.names import shown_names
+from understudy.story.names import shown_names
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation

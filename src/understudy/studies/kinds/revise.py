@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.formats.chat_records import PersonaRecord
-from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
 from understudy.studies.item import Answer, Block, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study, personas_of
-from understudy.text import guess_language, stop_words, tokenizer, words
+from understudy.text import guess_language, stem, stop_words, tokenizer, words
 
 __all__ = ["KIND", "shared_forms"]
 
