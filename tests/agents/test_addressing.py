@@ -69,6 +69,10 @@ DINA: What shall we do?
 IVO: We wait, and we say nothing.
 DINA: Whom do we thank?
 IVO: Thanks, Rodric and gentle Moor, for the rain.
+DINA: Do you hear them?
+IVO: Later, Rod. Have a good night.
+DINA: What shall the guests do?
+IVO: Welcome, Rodric! Go, some of you, and open the gate.
 DINA: Who is at the gate?
 IVO: This is my good friend Rodric.
 ## scene 3: The quay
@@ -106,6 +110,7 @@ def said(situation: Situation, words: str) -> Exchange:
         ("Captain Moor", "He drinks.", "behind the back"),
         ("Dina", "gentle Moor", "calls somebody else"),
         ("Dina", "my good friend", "calls somebody else"),
+        ("Dina", "Later, Rod", "calls somebody else"),
         ("Rodric", "I hate the Moor", ""),
         ("Dina", "I hate the Moor", ""),
         ("Rodric", "Sweet Rodric", ""),
@@ -119,6 +124,15 @@ def test_a_line_suits_whom_it_can_be_said_to(story: Story, facing: str | None, w
     situation = situation_at(story, "Ivo", "1.3", facing)
     found = Addressing(situation).fault(said(situation, words))
     assert fault in found and bool(found) == bool(fault)
+
+
+def test_the_rest_of_a_line_that_calls_others_is_for_them(story: Story) -> None:
+    situation = situation_at(story, "Ivo", "1.3", "Dina")
+    line = said(situation, "some of you").said
+    assert (
+        Addressing(situation).fault_of("Go, some of you, and open the gate.", line.moment)
+        == "was said to somebody else"
+    )
 
 
 def test_who_sleeps_was_not_there(story: Story) -> None:

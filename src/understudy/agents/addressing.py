@@ -48,6 +48,7 @@ AND_ANOTHER = rf"\s+and\s+(?:(?i:{'|'.join(LEADING.split())})\s+)?[A-Z]\w+"
 AFTER = rf"(?=(?:{AND_ANOTHER})?\s*(?:[,;:.!?…—–”\"]|$)){NOT_LISTED}"
 CLEARLY_AFTER = rf"(?=(?:{AND_ANOTHER})?\s*[,!]){NOT_LISTED}"
 """After a name that is called; before another mark it may be the topic as well: 'Jory Pell. Fell from the yard.'"""
+CALLED = re.compile(rf"{CALLING}([A-Z][a-z]{{2,}})(?=\s*[,!.])")
 EPITHET = re.compile(rf"{BEFORE}(?i:{TITLE_OF_RANK}){AFTER}")
 FILLER = re.compile(
     r"\b(?:thank you|thank thee|mind you|you know,|y['’]know|you see,|i tell you|let me tell you|if you ask me|"
@@ -85,8 +86,9 @@ ABOUT = r"(?:with|of|about|by|from|for|trust|like|love|hate|despise|know|ask|tel
 
 @dataclass(frozen=True, slots=True)
 class _Circumstances:
-    """Who was there for an own line, and what had just been said; who spoke next."""
+    """An own line, what had just been said, and who spoke before and after it."""
 
+    text: str
     before: tuple[str, ...]
     neighbours: frozenset[str | None]
 
@@ -96,7 +98,7 @@ _LINES = KeyedCache[dict[tuple[int, ...], _Circumstances]](32)
 
 KIN_WORDS = {
     "child": "son|daughter|child|girl|boy", "parent": "father|mother|dad|mom|mum|papa|mama",
-    "spouse": "wife|husband", "sibling": "brother|sister", "lover": "girlfriend|boyfriend|lover",
+    "spouse": "wife|husband", "sibling": "brother|sister", "lover": "girlfriend|boyfriend|lover", "friend": "friend",
 }  # fmt: skip
 
 
@@ -214,6 +216,11 @@ class Addressing:
             return ""
         if self._calls_others(text, company):
             return "calls somebody else"
+        said = FILLER.sub(" ", text)
+        speaks_to_somebody = SECOND_PERSON.search(said) is not None or IMPERATIVE.search(said) is not None
+        around = self._around(moment)
+        if around is not None and speaks_to_somebody and self._calls_others(around.text, company):
+            return "was said to somebody else"  # a part of a line that calls them
         is_for_faced = was_there and (len(company) == 1 or self._spoke_beside(moment))
         if not is_for_faced and EPITHET.search(text):
             return "calls somebody else"
@@ -225,8 +232,7 @@ class Addressing:
             return ""
         if not was_there and self._has_unnamed(text) and self._was_about_faced(moment):
             return "was said behind the back of the one faced"
-        said = FILLER.sub(" ", text)
-        return "was said to somebody else" if SECOND_PERSON.search(said) or IMPERATIVE.search(said) else ""
+        return "was said to somebody else" if speaks_to_somebody else ""
 
     def is_for_faced(self, exchange: Exchange) -> bool:
         """Was it the one faced who had spoken before the line, or did after it, or was nobody else there?"""
@@ -247,7 +253,13 @@ class Addressing:
             patterns = _vocative(names, bool(company) and who not in there), _pointed_at(names)
             if any(pattern is not None and pattern.search(text) for pattern in patterns):
                 return True
-        return False
+        return any(self._is_short_for_another(match[1]) for match in CALLED.finditer(text))
+
+    def _is_short_for_another(self, name: str) -> bool:
+        """Is somebody else called by the beginning of a name, as Kevin is by 'Kev'?"""
+        return not any(known.startswith(name) for known in self._faced_names) and any(
+            known.startswith(name) and known != name for names in self._names.values() for known in names
+        )
 
     def _names_faced(self, text: str) -> bool:
         if find_name(text, self._own_to_faced) is not None:
@@ -281,6 +293,6 @@ def _circumstances(past: Past, own: str) -> dict[tuple[int, ...], _Circumstances
                 last = next((other.speaker for other in reversed(before) if other.speaker != own), None)
                 after = next((other.speaker for other in spoken[index + 1 : index + 3] if other.speaker != own), None)
                 by_moment[line.moment.numbers] = _Circumstances(
-                    tuple(other.text for other in before), frozenset((last, after))
+                    plain_line(line.text), tuple(other.text for other in before), frozenset((last, after))
                 )
     return by_moment
