@@ -9,22 +9,13 @@ doubling is one step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from understudy.bench.report.page import (
-    ChartArea,
-    colour,
-    element,
-    label,
-    legend,
-    path,
-    picture,
-    section,
-    tooltip_of,
-)
+from understudy.bench.report.page import colour, legend, picture, section
+from understudy.svg import ChartArea, Markup, coordinates, element, label, line
 
 __all__ = ["Bar", "curves_section", "forest_section", "learning_section", "panel"]
 
@@ -46,7 +37,7 @@ PRECISION_NOTE = (
     "(precision) against how much of the unfit is found (recall). The dotted line is chance."
 )
 LEARNING = ChartArea(520, 300, left=40, right=14, top=16, bottom=40)
-INSET = 12  # between the edges and the first and the last point
+INSET = 0.03  # of the axis, between the edges and the first and the last point
 STEPS = 4  # of the grid
 LEARNING_NOTE = "How often masked speakers are told, by how many of the earlier scenes were learned from; bars are 95%."
 
@@ -63,44 +54,39 @@ class Bar:
     colour: int
 
 
-def panel(title: str, bars: Sequence[Bar], top: float, bottom: float = 0.0) -> str:
+def panel(title: str, bars: Sequence[Bar], top: float, bottom: float = 0.0) -> Markup:
     """Horizontal bars from 0, on an axis from `bottom` to `top` that all panels of a metric share, to be compared."""
     reach, base = _reach(top), -_reach(-bottom) if bottom < 0 else 0.0
-    area = ChartArea(WIDTH, 48 + STEP * len(bars), left=2, right=50, top=28, bottom=20)
-
-    def x(value: float) -> float:
-        return area.x(min((value - base) / (reach - base), 1.0))
-
-    grid = [
-        path("grid", f"M{x(at)} {area.top}V{area.y(0)}")
-        + label(f"{at:.4g}", x(at), area.y(0) + 14, anchor="start" if at == base else "middle")
-        for at in ((base, 0.0, reach) if base < 0 else (0.0, reach / 2, reach))
-    ]
-    drawn = [_bar(bar, area.top + STEP * index, x) for index, bar in enumerate(bars)]
+    area = ChartArea(WIDTH, 48 + STEP * len(bars), left=2, right=50, top=28, bottom=20, across=(base, reach))
+    parts = []
+    for at in (base, 0.0, reach) if base < 0 else (0.0, reach / 2, reach):
+        parts += [area.vertical("grid", at), area.below(at, f"{at:.4g}", "start" if at == base else "middle")]
+    for index, bar in enumerate(bars):
+        parts += _bar(bar, area.top + STEP * index, area)
     summary = "; ".join(f"{bar.name} {bar.value:.3f}" for bar in bars)
-    return picture(_short(title), WIDTH, area.height, *grid, *drawn, summary=summary)
+    return picture(_short(title), WIDTH, area.height, *parts, summary=summary)
 
 
-def _bar(bar: Bar, y: float, x: Callable[[float], float]) -> str:
-    top, middle, end = y + 18, y + 18 + THICK / 2, max(bar.value, 0.0)
-    begin, length = min(x(0.0), x(bar.value)), abs(x(bar.value) - x(0.0))
+def _bar(bar: Bar, y: float, area: ChartArea) -> list[Markup]:
+    top, middle, ends = y + 18, y + 18 + THICK / 2, [0.0, bar.value]
+    begin, end = sorted((area.x(0.0), area.x(bar.value)))
     parts = [
-        label(_short(bar.name), 2, y + 13, "name"),
+        label(_short(bar.name), (2, y + 13), class_="name"),
         element(
-            "rect", tooltip_of(f"{bar.name}: {bar.value:.4f}"), class_=colour(bar.colour), x=begin, y=top,
-            width=max(length, 1.0), height=THICK, rx=3,
+            "rect", tooltip=f"{bar.name}: {bar.value:.4f}", class_=colour(bar.colour), x=begin, y=top,
+            width=max(end - begin, 1.0), height=THICK, rx=3,
         ),
     ]  # fmt: skip
     if bar.low is not None and bar.high is not None:
-        ends = "".join(f"M{x(at)} {middle - 4}V{middle + 4}" for at in (bar.low, bar.high))
-        parts.append(
-            path("interval", f"M{x(bar.low)} {middle}H{x(bar.high)}{ends}", f"{bar.low:.4f} to {bar.high:.4f}")
-        )
-        end = max(end, bar.high)
+        low, high = area.x(bar.low), area.x(bar.high)
+        whisker = f"M{low} {middle}H{high}M{low} {middle - 4}v8M{high} {middle - 4}v8"
+        parts.append(element("path", tooltip=f"{bar.low:.4f} to {bar.high:.4f}", class_="interval", d=whisker))
+        ends.append(bar.high)
     if bar.paper is not None:
-        parts.append(path("paper", f"M{x(bar.paper)} {top - 4}V{top + THICK + 4}", f"the paper: {bar.paper:.3f}"))
-        end = max(end, bar.paper)
-    return "".join(parts) + label(f"{bar.value:.3f}", x(end) + 6, middle + 4, "value")
+        x, tooltip = area.x(bar.paper), f"the paper: {bar.paper:.3f}"
+        parts.append(line("paper", (x, top - 4), (x, top + THICK + 4), tooltip=tooltip))
+        ends.append(bar.paper)
+    return [*parts, label(f"{bar.value:.3f}", (area.x(max(ends)) + 6, middle + 4), class_="value")]
 
 
 def _reach(top: float) -> float:
@@ -132,30 +118,25 @@ def forest_section(rows: Sequence[Row]) -> str:
 
 def _forest(which: str, rows: Sequence[Row], sides: Sequence[str], bottom: float, top: float) -> str:
     ordered = sorted(rows, key=lambda row: -row["value"])
-    area = ChartArea(420, 54 + FOREST_STEP * len(ordered), left=172, right=42, top=30, bottom=24)
-
-    def x(value: float) -> float:
-        return area.x((value - bottom) / (top - bottom or 1.0))
-
-    ticks = [round(bottom + 0.2 * step, 1) for step in range(round((top - bottom) / 0.2) + 1)]
-    parts = [
-        path("chance" if at == 0 else "grid", f"M{x(at)} {area.top}V{area.y(0)}")
-        + label(f"{at:.1f}", x(at), area.y(0) + 15, anchor="middle")
-        for at in ticks
-    ]
+    height = 54 + FOREST_STEP * len(ordered)
+    area = ChartArea(420, height, left=172, right=42, top=30, bottom=24, across=(bottom, top))
+    parts = []
+    for step in range(round((top - bottom) / 0.2) + 1):
+        at = round(bottom + 0.2 * step, 1)
+        parts += [area.vertical("chance" if at == 0 else "grid", at), area.below(at, f"{at:.1f}")]
     for index, row in enumerate(ordered):
         y = area.top + FOREST_STEP * (index + 0.5)
         stroke, name = f"var(--{colour(sides.index(str(row['of'])))})", f"{row['measure']}, {row['of']}"
         fill = stroke if row.get("p_adjusted", 1.0) < SIGNIFICANT else "var(--card)"
         tooltip = f"{name}: {row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
         parts += [
-            label(name, area.left - 8, y + 4, "name", "end"),
-            path("line", f"M{x(row['low'])} {y}H{x(row['high'])}", style=f"stroke:{stroke}"),
+            label(name, (area.left - 8, y + 4), "end", class_="name"),
+            line("line", (area.x(row["low"]), y), (area.x(row["high"]), y), style=f"stroke:{stroke}"),
             element(
-                "circle", tooltip_of(tooltip), cx=x(row["value"]), cy=y, r=4,
+                "circle", tooltip=tooltip, cx=area.x(row["value"]), cy=y, r=4,
                 style=f"fill:{fill};stroke:{stroke};stroke-width:1.6",
             ),
-            label(f"{round(row['value'], 2) + 0.0:.2f}", area.width - 4, y + 4, "value", "end"),
+            label(f"{round(row['value'], 2) + 0.0:.2f}", (area.width - 4, y + 4), "end", class_="value"),
         ]  # fmt: skip
     title = f"{which}, {max(row['n'] for row in ordered):,} chats"
     return picture(title, area.width, area.height, *parts, summary="agreement with people")
@@ -174,16 +155,16 @@ def curves_section(curves: Sequence[Row]) -> str:
 
 
 def _precision_panel(title: str, curves: Sequence[Row], scorers: Sequence[str]) -> str:
-    parts = [
-        CURVES.across(at, f"{at:g}") + CURVES.foot(at, f"{at:g}") + path("grid", f"M{CURVES.x(at)} {CURVES.y(0)}V28")
-        for at in (0.0, 0.5, 1.0)
-    ]
-    parts.append(path("chance", f"M{CURVES.x(0)} {CURVES.y(curves[0]['chance'])}H{CURVES.x(1)}"))
+    parts = []
+    for at in (0.0, 0.5, 1.0):
+        parts += [CURVES.horizontal("grid", at), CURVES.beside(at, f"{at:g}")]
+        parts += [CURVES.vertical("grid", at), CURVES.below(at, f"{at:g}")]
+    parts.append(CURVES.horizontal("chance", curves[0]["chance"]))
     for curve in curves:
-        points = "L".join(f"{CURVES.x(at)} {CURVES.y(share)}" for at, share in zip(curve["recall"], curve["precision"]))
-        scorer = str(curve["scorer"])
-        parts.append(path("line", f"M{points}", scorer, style=f"stroke:var(--{colour(scorers.index(scorer))})"))
-    parts.append(label("recall", CURVES.x(0.5), CURVES.height - 4, anchor="middle"))
+        scorer, corners = str(curve["scorer"]), zip(map(CURVES.x, curve["recall"]), map(CURVES.y, curve["precision"]))
+        stroke = f"stroke:var(--{colour(scorers.index(scorer))})"
+        parts.append(element("polyline", tooltip=scorer, class_="line", points=coordinates(corners), style=stroke))
+    parts.append(label("recall", (CURVES.x(0.5), CURVES.height - 4), "middle"))
     return picture(title, CURVES.width, CURVES.height, *parts, summary="precision against recall")
 
 
@@ -196,34 +177,25 @@ def learning_section(points: Sequence[Row]) -> str:
     shows = list(dict.fromkeys(str(point["show"]) for point in drawn))
     lowest = min(min(point["value"], point["value"] if point["low"] is None else point["low"]) for point in drawn)
     floor = math.floor(lowest * 10) / 10 if lowest < 1 else 0.0
-    inner = LEARNING.x(1) - LEARNING.x(0) - 2 * INSET
-
-    def x(share: float) -> float:
-        return round(LEARNING.left + INSET + inner * math.log(share / shares[0]) / math.log(1 / shares[0]), 1)
-
-    def y(value: float) -> float:
-        return LEARNING.y((value - floor) / (1 - floor))
-
-    parts = [LEARNING.across(step / STEPS, f"{floor + (1 - floor) * step / STEPS:.3g}") for step in range(STEPS + 1)]
-    parts += [
-        label("all" if share == 1 else f"1/{round(1 / share)}", x(share), LEARNING.y(0) + 16, anchor="middle")
-        for share in shares
-    ]
-    parts.append(label("of the earlier scenes", LEARNING.width / 2, LEARNING.height - 6, anchor="middle"))
+    doublings = -math.log2(shares[0])
+    area = replace(LEARNING, across=(-(1 + INSET) * doublings, INSET * doublings), up=(floor, 1.0))
+    parts = []
+    for step in range(STEPS + 1):
+        value = floor + (1 - floor) * step / STEPS
+        parts += [area.horizontal("grid", value), area.beside(value, f"{value:.3g}")]
+    parts += [area.below(math.log2(share), "all" if share == 1 else f"1/{round(1 / share)}") for share in shares]
+    parts.append(label("of the earlier scenes", (area.width / 2, area.height - 6), "middle"))
     for index, show in enumerate(shows):
         of_show = sorted((point for point in drawn if point["show"] == show), key=lambda point: point["share"])
         stroke, aside = f"stroke:var(--{colour(index)})", 3.0 * (index - 2)  # bars of shows do not hide each other
-        at = [round(x(point["share"]) + aside, 1) for point in of_show]
-        parts.append(
-            path("line", "M" + "L".join(f"{x} {y(point['value'])}" for x, point in zip(at, of_show)), style=stroke)
-        )
-        for across, point in zip(at, of_show):
+        at = [(area.x(math.log2(point["share"])) + aside, area.y(point["value"])) for point in of_show]
+        parts.append(element("polyline", class_="line", points=coordinates(at), style=stroke))
+        for (x, y), point in zip(at, of_show):
             if point["low"] is not None:
-                parts.append(
-                    path("line", f"M{across} {y(point['low'])}V{y(point['high'])}", style=f"{stroke};stroke-width:1")
-                )
-            tooltip = tooltip_of(f"{show}: {point['value']:.3f}")
-            parts.append(element("circle", tooltip, class_=colour(index), cx=across, cy=y(point["value"]), r=3.5))
+                low, high = (x, area.y(point["low"])), (x, area.y(point["high"]))
+                parts.append(line("line", low, high, style=f"{stroke};stroke-width:1"))
+            tooltip = f"{show}: {point['value']:.3f}"
+            parts.append(element("circle", tooltip=tooltip, class_=colour(index), cx=x, cy=y, r=3.5))
     chart = picture("", LEARNING.width, LEARNING.height, *parts, summary="accuracy by share of the lessons")
     key = legend([show.replace("_", " ") for show in shows])
     return section("Learning curve", key, f'<div class="single">{chart}</div>', note=LEARNING_NOTE)

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
-from understudy.bench.report.page import (
-    COLOURS,
-    colour,
-    element,
-    foldable,
-    label,
-    path,
-    picture,
-    section,
-    tooltip_of,
-)
+from understudy.bench.report.page import COLOURS, colour, foldable, picture, section
+from understudy.svg import Markup, element, label
 
 __all__ = ["confusions_section", "flows_section"]
 
@@ -70,19 +60,18 @@ def _confusion_panel(confusion: Row) -> str:
     for a, name in enumerate(names):
         shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
         along = size * (a + 0.5) + 4
-        turned = f"translate({LEFT + along:.1f} {TOP - 6}) rotate(-45)"
-        parts.append(element("text", escape(shown), class_="axis", transform=turned))
-        parts.append(label(shown, LEFT - 6, TOP + along, anchor="end"))
+        parts.append(element("text", shown, transform=f"translate({LEFT + along:.1f} {TOP - 6}) rotate(-45)"))
+        parts.append(label(shown, (LEFT - 6, TOP + along), "end"))
     for a, name in enumerate(names):
         for b, other in enumerate(names):
             x, y = LEFT + size * b, TOP + size * a
             tooltip = f"{name} told" if a == b else f"{name} taken for {other}"
             strength = shares[a][b] / ((wrong or 1.0) if a != b else 1.0)
             fill = f"fill:var(--{'right' if a == b else 'wrong'});fill-opacity:{STRONGEST * strength:.3f}"
-            told = tooltip_of(f"{tooltip}: {counts[a][b]} of {totals[a]}")
-            parts.append(element("rect", told, class_="grid", x=x, y=y, width=size, height=size, style=fill))
+            tooltip += f": {counts[a][b]} of {totals[a]}"
+            parts.append(element("rect", tooltip=tooltip, class_="grid", x=x, y=y, width=size, height=size, style=fill))
             if counts[a][b]:
-                parts.append(label(str(counts[a][b]), x + size / 2, y + size / 2 + 4, "count", "middle"))
+                parts.append(label(str(counts[a][b]), (x + size / 2, y + size / 2 + 4), "middle", class_="count"))
     title = str(confusion["show"]).replace("_", " ")
     summary = "; ".join(f"{name} {counts[index][index]} of {totals[index]} right" for index, name in enumerate(names))
     return picture(title, WIDTH, round(TOP + size * len(names) + FOOT), *parts, summary=summary)
@@ -111,17 +100,16 @@ def _flow_panel(flow: Row) -> str:
     left, right = _stacked(begins, scale, height), _stacked(ends, scale, height)
     colours = {name: colour(index) if index < len(COLOURS) else "plain" for index, name in enumerate(begins)}
     used_left, used_right = dict.fromkeys(begins, 0.0), dict.fromkeys(ends, 0.0)
-    parts = [
-        label("evidence", MARGIN, 34),
-        label(TAKES.get(end, end), WIDTH - MARGIN, 34, anchor="end"),
-    ]
+    parts = [label("evidence", (MARGIN, 34)), label(TAKES.get(end, end), (WIDTH - MARGIN, 34), "end")]
     for a, b, count in links:
         starts, stops = left[a].top + used_left[a], right[b].top + used_right[b]
         parts.append(_band(starts, stops, count * scale, colours[a], f"{a}, {b}: {count}"))
         used_left[a] += count * scale
         used_right[b] += count * scale
-    parts += [_block(name, begins[name], node, MARGIN, "start", colours[name]) for name, node in left.items()]
-    parts += [_block(name, ends[name], node, WIDTH - MARGIN - THICK, "end", "plain") for name, node in right.items()]
+    for name, node in left.items():
+        parts += _block(name, begins[name], node, MARGIN, "start", colours[name])
+    for name, node in right.items():
+        parts += _block(name, ends[name], node, WIDTH - MARGIN - THICK, "end", "plain")
     summary = "; ".join(f"{a}, {b}: {count}" for a, b, count in links)
     title = str(flow["show"]).replace("_", " ")
     return picture(title, WIDTH, round(FLOW_TOP + height + FOOT), *parts, summary=summary)
@@ -149,17 +137,18 @@ def _stacked(sums: Mapping[str, int], scale: float, height: float) -> dict[str, 
     return nodes
 
 
-def _band(y0: float, y1: float, thick: float, class_: str, tooltip: str) -> str:
+def _band(y0: float, y1: float, thick: float, class_: str, tooltip: str) -> Markup:
     x0, x1 = MARGIN + THICK, WIDTH - MARGIN - THICK
     middle = (x0 + x1) / 2
     there = f"M{x0} {y0:.1f}C{middle} {y0:.1f} {middle} {y1:.1f} {x1} {y1:.1f}"
     back = f"V{y1 + thick:.1f}C{middle} {y1 + thick:.1f} {middle} {y0 + thick:.1f} {x0} {y0 + thick:.1f}Z"
-    return path(f"{class_} band", there + back, tooltip)
+    return element("path", tooltip=tooltip, class_=f"{class_} band", d=there + back)
 
 
-def _block(name: str, count: int, node: _Node, x: float, anchor: str, class_: str) -> str:
+def _block(name: str, count: int, node: _Node, x: float, anchor: str, class_: str) -> list[Markup]:
     beside, y = x + THICK + 5 if anchor == "start" else x - 5, node.top + node.height / 2 + 4
     number = element("tspan", str(count), class_="count")
-    return element("rect", class_=class_, x=x, y=node.top, width=THICK, height=max(node.height, 1.0)) + element(
-        "text", escape(name), " ", number, class_="axis told", x=beside, y=y, text_anchor=anchor
-    )
+    return [
+        element("rect", class_=class_, x=x, y=node.top, width=THICK, height=max(node.height, 1.0)),
+        element("text", name, " ", number, class_="told", x=beside, y=y, text_anchor=anchor),
+    ]

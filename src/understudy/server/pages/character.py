@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -27,6 +26,7 @@ from understudy.story.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Finding, Line, Moment, holding_at
 from understudy.story.wording import about_other, attribute_label
+from understudy.svg import Markup
 
 __all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 

@@ -15,7 +15,6 @@ from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -37,6 +36,7 @@ from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
+from understudy.svg import Markup
 
 __all__ = ["ROUTES"]
 

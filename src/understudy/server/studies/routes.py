@@ -14,7 +14,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -22,14 +22,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.server.api import get_health
-from understudy.server.drawing.svg import PlotArea, bar, drawing, label
+from understudy.server.drawing import drawing
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import bare_page
 from understudy.server.problems import ProblemDetail, Refused
@@ -41,13 +40,14 @@ from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyCounts, StudyStatus, status_of
 from understudy.studies.store import MOST_LINKS, StoredStudy, StudyStore
+from understudy.svg import ChartArea, Markup, element
 
 __all__ = ["OPERATIONS", "ROUTES", "pace_bars", "pace_chart", "since"]
 
 LONGEST_POLL_S = 20.0
 LOOK_EVERY_S = 0.4
 HOUR_S, DAY_HOURS = 3600, 24
-PACE = PlotArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
+PACE = ChartArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
 MOST_HOURS = 48
 MOST_BARS = 60
 MOST_LABELS = 10  # so that they do not touch
@@ -456,21 +456,22 @@ def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
     bars = pace_bars(pace)
     most = max((count for _, count in bars), default=0)
     unit = "day" if bars and ":" not in bars[0][0] else "hour"
-    bottom, share = PACE.y(1), 1 / max(len(bars), 1)
-    width = min((PACE.x(share) - PACE.x(0)) * 0.8, MOST_BAR_WIDTH)
+    area = replace(PACE, across=(0, len(bars) or 1), up=(0, most))
+    width = min((area.x(1) - area.x(0)) * 0.8, MOST_BAR_WIDTH)
     every = max(-(-len(bars) // MOST_LABELS), 1)
     drawn = []
     for number, (time, count) in enumerate(bars):
-        middle = PACE.x(share * (number + 0.5))
-        drawn.append(bar(middle, bottom, width, bottom - PACE.y(1 - count / most), f"{time}: {count}"))
+        middle, top = area.x(number + 0.5), area.y(count)
+        size = {"x": middle - width / 2, "y": top, "width": width, "height": area.foot - top}
+        drawn.append(element("rect", tooltip=f"{time}: {count}", class_="bar", rx=2, **size))
         if number % every == 0:
-            drawn.append(label(time, (middle, PACE.height - 6), "middle", class_="bar-label"))
+            drawn.append(area.below(number + 0.5, time, class_="bar-label"))
     return drawing(
         f"Answers by the {unit}, {most} at most",
-        (0, 0, PACE.width, PACE.height),
-        PACE.horizontal("rule", bottom),
-        label(str(most), (PACE.left - 6, PACE.top + 10), "end", class_="bar-label"),
-        label("0", (PACE.left - 6, bottom), "end", class_="bar-label"),
+        (0, 0, area.width, area.height),
+        area.horizontal("rule", 0),
+        area.beside(most, str(most), class_="bar-label"),
+        area.beside(0, "0", class_="bar-label"),
         *drawn,
         class_="pace",
         standalone=False,
