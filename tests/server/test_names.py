@@ -7,8 +7,9 @@ import pytest
 from stories import HIDDEN, masks
 from understudy.errors import Dead
 from understudy.formats import read
-from understudy.server.names import resolve_name, shown_names, situation_of, speakers_before
+from understudy.server.names import resolve_name, situation_of, speakers_before
 from understudy.server.problems import Refused
+from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
 
 

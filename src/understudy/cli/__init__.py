@@ -23,8 +23,6 @@ from understudy.cli.show import clean
 from understudy.errors import MissingAnswer, UnderstudyError
 from understudy.registry import Imported
 
-__all__ = ["load_command", "main", "understudy"]
-
 STOPPED = 130
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it

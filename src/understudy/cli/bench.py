@@ -27,8 +27,6 @@ from understudy.cli.tables import (
 if TYPE_CHECKING:
     from understudy.progress import Progress
 
-__all__ = ["bench", "compare", "deliver", "measure"]
-
 
 @click.group()
 def bench() -> None:

@@ -41,8 +41,6 @@ from understudy.story.dialogue import NOT_KNOWN_YET, Candidate, Evidence, Reply,
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["ChatPrompt", "chat", "print_why"]
-
 RUNNERS_UP = 3
 LONGEST_LISTED = 100
 COMMANDS = """\

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from understudy.bench.check import CheckRepeat, CheckResult
     from understudy.language.backends import Backend
 
-__all__ = ["check", "junit_xml"]
-
 KEY, OPENAI_KEY = "UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"
 SHOWN = 3  # failing conversations of a test that are shown
 OPEN_BACKEND = Imported("understudy.language.backends.openai_api", "OpenAIBackend")  # HTTP and TLS are slow to import

@@ -38,8 +38,6 @@ from understudy.story.spoiler_free import courses_so_far
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
 
-__all__ = ["ROUTE", "WRITING", "Answer", "Route", "Secret", "Tour", "Unknown", "demo"]
-
 
 @dataclass(frozen=True, slots=True)
 class Route:

@@ -25,8 +25,6 @@ from understudy.story.types import Fact, Relation
 if TYPE_CHECKING:
     from understudy.people.llm_reader import LlmReader
 
-__all__ = ["draft"]
-
 LONGEST = 70  # characters of an example
 FIND = "find"
 

@@ -30,8 +30,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["card", "export"]
-
 FOLDERS = {"folder": export_folder, "convokit": export_convokit}
 SCRIPTS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
 CHATS = {"sharegpt": export_sharegpt, "messages": export_messages, "sillytavern": export_sillytavern}

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
 
-__all__ = ["filter_"]
-
 RECOMMENDED = "guards<=0"
 SAMPLE = 20_000  # lines from which --keep finds a bound
 TABLE_ROWS = 12

@@ -18,8 +18,6 @@ from understudy.cli.tables import Document, Figures, grouped, print_comparisons,
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry
 
-__all__ = ["guess", "guess_bench", "print_guess", "print_voices", "voices"]
-
 SHOWN = 110  # letters of a line
 REASONS = 3  # of each mask
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from understudy.papers.hpd.questions import WrittenQuestions
     from understudy.papers.hpd.statistics import Annotations, CorpusStatistics, Spread
 
-__all__ = ["hpd", "questions", "stats"]
-
 RANKING = ("mrr", "p@1", "r10@1", "r10@5")  # map is mrr where one reply is right
 SHORT = {"scene": "sce", "attributes": "att", "relations": "rel"}
 ADDED = ("mrr", "log_prob_per_word", "f1")  # of what the parts add

@@ -16,8 +16,6 @@ from understudy.cli.tables import print_table
 if TYPE_CHECKING:
     from understudy.people.memory import PeopleMemory, Telling
 
-__all__ = ["memory"]
-
 person_argument = click.argument("person", metavar="NAME")
 NOTHING = "Nothing is remembered of anybody: `understudy chat ... --remember NAME` keeps what you say of yourself."
 

@@ -21,8 +21,6 @@ from understudy.cli.tables import print_table
 from understudy.errors import AgentError, MissingExtra
 from understudy.story.dialogue import USER_NAME, Situation, Turn
 
-__all__ = ["models", "prompt"]
-
 Row = dict[str, Any]
 MISSING = "needs pip install '.[local]'"
 

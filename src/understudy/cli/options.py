@@ -19,40 +19,6 @@ if TYPE_CHECKING:
     from understudy.story.storyfile import Story
     from understudy.story.types import LoreEntry
 
-__all__ = [
-    "DEFAULT_AGENT",
-    "FILE",
-    "FOLDER",
-    "IN_FILE",
-    "IN_FOLDER",
-    "IN_PATH",
-    "PATH",
-    "SHARED",
-    "Options",
-    "agent_option",
-    "agents_option",
-    "annotated_option",
-    "at_option",
-    "check_output",
-    "facing_option",
-    "json_option",
-    "key_in",
-    "listed",
-    "load_reply_agent",
-    "lore_in",
-    "lore_option",
-    "name_argument",
-    "named_columns",
-    "option_group",
-    "rule_option",
-    "seed_option",
-    "shared",
-    "slug",
-    "story_argument",
-    "text_column",
-    "with_rules",
-]
-
 PATH, IN_PATH = click.Path(path_type=Path), click.Path(path_type=Path, exists=True)
 FILE, IN_FILE = (click.Path(path_type=Path, exists=exists, dir_okay=False) for exists in (False, True))
 FOLDER, IN_FOLDER = (click.Path(path_type=Path, exists=exists, file_okay=False) for exists in (False, True))

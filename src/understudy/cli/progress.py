@@ -29,18 +29,6 @@ if TYPE_CHECKING:
     from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.progress import Progress
 
-__all__ = [
-    "downloading",
-    "find_while_reading",
-    "found_document",
-    "found_sentence",
-    "read_showing",
-    "read_with_people",
-    "situation_of",
-    "watching",
-    "working",
-]
-
 READING = "Reading"
 SHOWN_AFTER_S = 0.4  # what is read faster needs no bar
 STEP = 1 << 18  # bytes between two updates of the bar while they are only read

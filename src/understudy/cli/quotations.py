@@ -33,8 +33,6 @@ from understudy.text import did_you_mean, fold
 if TYPE_CHECKING:
     from understudy.language.backends import Backend
 
-__all__ = ["decide_speakers", "quotations"]
-
 LONGEST = 60  # characters of a quotation in the table
 LISTED_NAMES = 40
 Pairs = tuple[tuple[str, str], ...]

@@ -24,8 +24,6 @@ from understudy.story.storyfile import DOUBTFUL, Story
 if TYPE_CHECKING:
     from understudy.people.draft import StoryDraft
 
-__all__ = ["read"]
-
 STOPPED = 130
 MAIN_CAST = 8
 MOST_PARTS = 8  # named in the report

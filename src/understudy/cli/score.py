@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from understudy.metrics.scoring.lines import Row, Tally
     from understudy.story.storyfile import Story
 
-__all__ = ["score"]
-
 EXPLAINED = 10  # lines, up to which each is shown with its reasons
 LONGEST = 240  # characters of a line
 LISTED = 500  # lines, up to which they are shown at all

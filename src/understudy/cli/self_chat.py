@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.story.storyfile import Story
 
-__all__ = ["self_chat"]
-
 PROFILES = "valid_both_original.txt"
 TRAINING = "train_*.txt"
 SHOWN = 6  # turns of the last chat

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
     from understudy.story.dialogue import Agent
 
-__all__ = ["Serving", "ending_with_its_threads", "port_option", "serve", "serving_options"]
-
 PORT = 8321
 KEY, READER_KEY = "UNDERSTUDY_API_KEY", "UNDERSTUDY_READER_KEY"
 OTHER_AGENTS = ("llm", "local", "encoder")  # offered beside the default, where they are set up

@@ -23,27 +23,6 @@ from understudy.story.persona import Persona
 from understudy.story.spoiler_free import Course
 from understudy.story.types import Finding, Line, Moment
 
-__all__ = [
-    "Point",
-    "Screen",
-    "ask_in_turn",
-    "bar",
-    "clean",
-    "found_mark",
-    "grid",
-    "heading",
-    "indented",
-    "line_chart",
-    "print_affection",
-    "print_json",
-    "screen",
-    "short",
-    "shows_letters",
-    "spoken",
-    "voice",
-    "when",
-]
-
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_red")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # text of a story must not control the terminal
 BLOCKS = " ▏▎▍▌▋▊▉█"

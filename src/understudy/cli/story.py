@@ -40,8 +40,6 @@ from understudy.story.wording import attribute_label, tie_sentence
 if TYPE_CHECKING:
     from understudy.papers.personachat.profiling import ProfileTrait
 
-__all__ = ["cast", "persona", "print_cast", "profile", "scenes"]
-
 BAR = 14
 LONGEST_NAME = 20
 LAST_LINES = 8

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
     from understudy.studies.store import StoredStudy, StudyStore
 
-__all__ = ["StudyFile", "announcement", "at_study", "serve_study", "study"]
-
 STORE = "UNDERSTUDY_STUDIES"
 BAR = 30
 SHOWN_COMMENTS = 10
@@ -261,7 +259,8 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
     try:
         from understudy.server.access import AccessPolicy
         from understudy.server.http_server import make_server
-        from understudy.server.studies import StudyContext, make_study_app
+        from understudy.server.studies import make_study_app
+        from understudy.server.studies.context import StudyContext
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from understudy.database import is_postgres

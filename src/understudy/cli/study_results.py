@@ -15,8 +15,6 @@ from understudy.cli.study import StudyFile, at_study
 from understudy.cli.tables import p_value, print_figures, print_table
 from understudy.errors import InputError
 
-__all__ = ["agree", "correlate", "import_study", "results", "simulate"]
-
 SHOWN = 8
 
 attentive_option = click.option("--attentive", is_flag=True, help="Leave out people who failed an attention check.")

@@ -14,20 +14,6 @@ from rich.text import Text
 
 from understudy.cli.show import Screen, clean, heading, indented, screen
 
-__all__ = [
-    "Document",
-    "Figures",
-    "grouped",
-    "p_value",
-    "print_comparisons",
-    "print_figures",
-    "print_matrix",
-    "print_rows",
-    "print_table",
-    "share",
-    "spread",
-]
-
 Document = dict[str, Any]
 FLEXIBLE = 16  # columns that a cell which may be wrapped is given at least
 GAP = 2  # columns between two cells

@@ -19,19 +19,6 @@ from understudy.training import TRAINERS
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
 
-__all__ = [
-    "NO_FIGURES",
-    "RATE",
-    "SHARE",
-    "Card",
-    "run_trainer",
-    "settings_among",
-    "talk_advice",
-    "train",
-    "training_bar",
-    "training_options",
-]
-
 Command = TypeVar("Command", bound=Callable[..., None])
 Card = Mapping[str, Any]
 

@@ -24,8 +24,6 @@ from understudy.cli.train import (
 )
 from understudy.training import TRAINERS
 
-__all__ = ["causal", "masked"]
-
 OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase", "monologues")
 
 

@@ -18,8 +18,6 @@ from understudy.cli.train import NO_FIGURES, Card, run_trainer, settings_among, 
 if TYPE_CHECKING:
     from understudy.guessing import TrainingScenes
 
-__all__ = ["guesser"]
-
 NAMING = "naming"
 KINDS = ("vanilla", "multi-row", "scene-pooling", NAMING)
 WHOLE_SCENES = ("scene-pooling", NAMING)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from understudy.metrics.utterances.record import ReviewDecision, StoredUtterance
     from understudy.metrics.utterances.store import UtteranceStore
 
-__all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 Document = dict[str, Any]

@@ -30,11 +30,6 @@ from understudy.database import Database
 from understudy.errors import InputError
 from understudy.server.pages import bare_page
 
-__all__ = [
-    "ABOUT", "COOKIE", "READER_MAY", "AccessPolicy", "AccessRole", "DatabaseSessions", "is_allowed", "login_routes",
-    "session_token",
-]  # fmt: skip
-
 COOKIE = "understudy_session"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104

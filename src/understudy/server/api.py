@@ -31,8 +31,6 @@ from understudy.story.spoiler_free import scenes_before, timeline
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Character, Moment, Scene
 
-__all__ = ["OPERATIONS", "get_health"]
-
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=20_000)]
 When = Annotated[

@@ -19,8 +19,6 @@ from understudy.server.operations import Operation
 from understudy.server.pages import character, continuity, people, review, stories, story, talk
 from understudy.server.uploads import routes as uploads
 
-__all__ = ["OPERATIONS", "PAGES", "make_app"]
-
 OPERATIONS: tuple[Operation, ...] = (
     *openai.OPERATIONS,
     *api.OPERATIONS,

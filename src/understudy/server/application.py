@@ -27,8 +27,6 @@ from understudy.server.pages import page
 from understudy.server.problems import EXCEPTION_HANDLERS, ProblemDocument
 from understudy.server.telemetry import Telemetry
 
-__all__ = ["OPERATIONS", "PARAMETER", "ROUTES", "document_of", "make_application"]
-
 STATIC = Path(__file__).parent / "static"
 OPERATIONS = Operations("server")
 

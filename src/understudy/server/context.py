@@ -20,8 +20,6 @@ from understudy.server.telemetry import Telemetry
 from understudy.server.uploads.service import UploadService
 from understudy.story.dialogue import Agent
 
-__all__ = ["AppContext", "Listed", "context_of"]
-
 DATABASE = "server.sqlite"
 
 Listed = Literal["main", "end", "all"]

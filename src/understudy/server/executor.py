@@ -23,8 +23,6 @@ from understudy.progress import Cancellation
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
 
-__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
-
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it

@@ -27,8 +27,6 @@ from understudy.server.pages import bare_page
 from understudy.server.problems import Refused, problem_response
 from understudy.server.telemetry import LOG, Telemetry, error_location
 
-__all__ = ["ConcurrencyLimiter", "GuardMiddleware", "RequestLimits", "TokenBuckets"]
-
 MIB = 1024 * 1024
 MAX_CLIENTS = 10_000
 

@@ -29,11 +29,6 @@ from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Exchange, Fact, Line, Moment, Relation, Scene
 from understudy.story.wording import about_other
 
-__all__ = [
-    "ModelName", "persona_as_shown", "reply_as_shown", "resolve_name", "scene_as_shown", "shown_names",
-    "situation_as_shown", "situation_between", "situation_of", "speakers_before", "tones",
-]  # fmt: skip
-
 PATTERN = re.compile(r"(?P<story>[^/@#]+)/(?P<character>[^/@#]+)(?:@(?P<moment>[^/@#]+))?(?:#(?P<facing>[^/@#]+))?")
 ESCAPES = str.maketrans({mark: f"%{ord(mark):02X}" for mark in "/@#%"})
 MAX_LENGTH = 500

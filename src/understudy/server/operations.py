@@ -26,8 +26,6 @@ from understudy.errors import UnknownStory
 from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
-__all__ = ["ENCODER", "Call", "Operation", "Operations", "attachment"]
-
 ENCODER = msgspec.json.Encoder()
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
 FLOAT_FOR_INT = "got `float`"

@@ -15,10 +15,6 @@ from starlette.responses import Response
 
 from understudy import errors
 
-__all__ = [
-    "EXCEPTION_HANDLERS", "ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of",
-]  # fmt: skip
-
 STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
 CLIENT_CLOSED = 499  # for the log: the client has disconnected
 NOT_THERE = (errors.UnknownStory, errors.UnknownCharacter, errors.UnknownMoment, errors.Unborn, errors.Dead)

@@ -9,8 +9,6 @@ import msgspec
 from understudy.formats.documents import reply_document
 from understudy.story.dialogue import Reply
 
-__all__ = ["CandidateDocument", "EvidenceDocument", "FindingDocument", "ReplyDocument", "reply_struct"]
-
 
 class FindingDocument(msgspec.Struct):
     """Where in the text something was found that nobody wrote, and how surely."""

@@ -17,8 +17,6 @@ from understudy.story.names import ShownNames, shown_names_at
 from understudy.story.storyfile import Story
 from understudy.text import fold
 
-__all__ = ["ServedCharacter", "StoryRegistry", "slug"]
-
 CACHE_SIZE = 256  # characters; agents cache by the identity of a persona, so the same object is handed out again
 MAX_SLUG = 40
 

@@ -20,8 +20,6 @@ from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
 from understudy.story.storyfile.name_finder import NameReplacer
 
-__all__ = ["EventStream", "ShownPieces", "StopSequences", "TokenLimit", "count_tokens", "cut", "total_tokens"]
-
 SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 TOKENIZER = "tokenizer.json"
 

@@ -43,8 +43,6 @@ from understudy.studies.kind import GivenAnswer, answers_by, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
-__all__ = ["annotated_claims", "annotation_figures", "cast_text", "facts_of", "ties_of", "write_scenes"]
-
 Value = TypeVar("Value", str, tuple[str, ...])
 Row = dict[str, Any]
 EACH_OTHER, INTEGRATED, AUTHOR = "each other", "integrated", "author"

@@ -24,12 +24,6 @@ from understudy.story.types import PROFILE, SECRET, Moment, Schema
 from understudy.studies.item import Answer, Block, Problem, ShownLine, StudyItem
 from understudy.text import did_you_mean, fold
 
-__all__ = [
-    "BY", "COLUMNS", "FACTS", "NONE", "OVER", "SCENES", "TIES", "AnnotatedChapter", "AnnotatedFact", "AnnotatedScene",
-    "AnnotatedTie", "annotation_problems", "claims_in", "claims_of", "differences", "integrated_draft", "is_undecided",
-    "majority",
-]  # fmt: skip
-
 FACTS, TIES, SCENES = "facts", "ties", "scenes"
 COLUMNS: Mapping[str, Mapping[str, str]] = {
     FACTS: {"who": "Who", "attribute": "Attribute", "value": "Value", "from": "From"},

@@ -28,8 +28,6 @@ from understudy.metrics.statistics import holm
 from understudy.sources.jsonstream import json_lines
 from understudy.sources.source import SourceFile
 
-__all__ = ["correlate", "read_measures", "read_people_scores"]
-
 Values = dict[str, float]
 """By the names of items."""
 ALONE = "measure"

@@ -20,11 +20,6 @@ from understudy.story.storyfile.toml_tables import replace_text
 from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
 from understudy.studies.study import Study
 
-__all__ = [
-    "RATED_SCALES", "GivenAnswer", "Kind", "Row", "answers_by", "mean_row", "scale_question", "simulated_rating",
-    "without_checks", "write_json_lines",
-]  # fmt: skip
-
 Row = dict[str, Any]
 Key = TypeVar("Key")
 STEPS = 5

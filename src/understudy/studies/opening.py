@@ -40,11 +40,6 @@ from understudy.studies.questions import load_agents
 from understudy.studies.store import ENDED, StoredStudy, StudyStore, hash_token, new_token, now
 from understudy.studies.study import Study, load_study
 
-__all__ = [
-    "IMPORTS", "add_finished", "agents_of", "attention_checks", "import_tvshowguess", "import_volunteers", "make_items",
-    "open_study", "study_name",
-]  # fmt: skip
-
 CHOSEN_TYPES = ("scale", "choice")
 
 LEVELS = ("season", "episode", "scene", "line")

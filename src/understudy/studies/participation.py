@@ -24,8 +24,6 @@ from understudy.studies.item import Problem, StudyItem, answer_problems, shaped
 from understudy.studies.kinds import kind_of
 from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
 
-__all__ = ["AnswerRefused", "View", "check_answer", "give_answer", "give_consent", "take_back", "view", "withdraw"]
-
 CONSENT, ITEM, CHAT, WAITING, DONE, CLOSED = "consent", "item", "chat", "waiting", "done", "closed"
 LONGEST_ASKED = 500
 LONGEST_COMMENT = 5_000

@@ -34,11 +34,6 @@ from understudy.story.wording import tie_sentence
 from understudy.studies.item import Block, ShownLine
 from understudy.studies.study import Study, open_story
 
-__all__ = [
-    "OWN", "QUESTION_KEYS", "AgentReplies", "AskedQuestion", "dialogue_block", "load_agents", "persona_blocks",
-    "questions_of", "text_lines",
-]  # fmt: skip
-
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""
 QUESTION_KEYS = ("story", "characters", "questions", "at", "facing", "turns", "limit")

@@ -33,8 +33,6 @@ from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study
 
-__all__ = ["answers_of", "format_for", "simulate_crowd", "write_results"]
-
 SUFFIXES = {".jsonl": "jsonl", ".csv": "csv", ".json": "label-studio"}
 Asked = Mapping[str, Mapping[str, str]]
 """By person: what they said of themselves, by question."""

@@ -20,11 +20,6 @@ from understudy.studies.kinds import kind_of
 from understudy.studies.store import StoredStudy, StudyStore
 from understudy.studies.study import Study
 
-__all__ = [
-    "StudyCounts", "StudyStatus", "agreement_of", "answers_that_count", "failed_checks", "rows_of", "status_of",
-    "tables_of",
-]  # fmt: skip
-
 HOUR = len("2026-01-01T00")
 MOST_COMMENTS = 100
 MOST_ITEMS = 10

@@ -34,8 +34,6 @@ from understudy.formats.chat_records import read_persona_records
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import load_toml, quoted
 
-__all__ = ["Study", "load_study", "open_story", "personas_of", "study_from_document"]
-
 TEXTS = ("kind", "title", "instructions", "example", "consent")
 NUMBERS = {"people_per_item": 1, "items_per_person": 1, "checks": 0, "hours": 1, "seed": 0}
 LARGEST = 1_000_000

@@ -14,7 +14,8 @@ from server.studies.conftest import AskStudy, request
 from understudy.progress import ignore_progress
 from understudy.server.access import AccessPolicy
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import make_study_app
+from understudy.server.studies.context import StudyContext
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.studies.chatting import chat_view, reply_as_agent
 from understudy.studies.kinds.chat import KIND

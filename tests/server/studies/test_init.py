@@ -13,7 +13,8 @@ from server.studies.conftest import AS_ORGANISER, request, study_app
 from studyserver import write_chat, write_likely
 from understudy.server.access import AccessPolicy, login_routes
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import OPERATIONS, TOKEN_PREFIXES, StudyContext, make_study_app, routes
+from understudy.server.studies import OPERATIONS, TOKEN_PREFIXES, make_study_app, routes
+from understudy.server.studies.context import StudyContext
 from understudy.studies import participation
 from understudy.studies.chatting import chat_view, say
 from understudy.studies.opening import open_study

@@ -30,8 +30,6 @@ from understudy.server.problems import Refused, problem_of
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 
-__all__ = ["Answering", "cut_live"]
-
 LOG = logging.getLogger("understudy.server")
 WRITE_EVERY_S = 0.5  # how often a reply that is being written is stored
 

@@ -20,13 +20,12 @@ from understudy.server.chats.scene import situation_in
 from understudy.server.chats.schemas import moment_in_words
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
-from understudy.server.names import shown_names, situation_between
+from understudy.server.names import situation_between
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.story.dialogue import MAX_NAME, Situation
+from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
-
-__all__ = ["ChatMemory", "MemoryDocument", "MemorySwitch", "RememberedText"]
 
 
 class MemorySwitch(msgspec.Struct, forbid_unknown_fields=True):

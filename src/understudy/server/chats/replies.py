@@ -25,27 +25,15 @@ from understudy.server.chats.scene import history_for, situation_in
 from understudy.server.chats.schemas import MessageDocument, Why, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.executor import AgentExecutor
-from understudy.server.names import reply_as_shown, shown_names
+from understudy.server.names import reply_as_shown
 from understudy.server.problems import ProblemDocument, problem_response
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.streaming import ShownPieces
 from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
-from understudy.story.names import ShownNames, people_at, shown_names_at
+from understudy.story.names import ShownNames, people_at, shown_names, shown_names_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = [
-    "MAX_ANSWERS",
-    "Listener",
-    "LiveReply",
-    "ReplyGenerator",
-    "ReplyStream",
-    "continued",
-    "split_tokens",
-    "texts_tried",
-    "who_answers",
-]
 
 SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
 """Evidence of where a reply was taken from, which does not hold for another candidate."""

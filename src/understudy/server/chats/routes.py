@@ -19,8 +19,6 @@ from understudy.server.problems import Refused
 from understudy.server.streaming import EventStream
 from understudy.story.dialogue import USER_NAME, StreamingAgent
 
-__all__ = ["OPERATIONS"]
-
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 FORMATS: dict[schemas.ExportFormat, tuple[str, str]] = {

@@ -17,18 +17,13 @@ from understudy.formats.cards.document import greetings_for
 from understudy.people.memory import remembered_person
 from understudy.server.chats.schemas import Difference, why_of
 from understudy.server.chats.store import Chat, Message, OwnPersona
-from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, shown_names, situation_between
+from understudy.server.names import persona_as_shown, reply_as_shown, resolve_name, situation_between
 from understudy.server.problems import Refused
 from understudy.story.dialogue import USER_NAME, Evidence, Reply, Situation, Turn, outsider
-from understudy.story.names import people_at, shown_names_at
+from understudy.story.names import people_at, shown_names, shown_names_at
 from understudy.story.persona import Other, Persona, other_at, persona_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = [
-    "ResolvedScene", "differences", "greeting_messages", "history_for", "resolve_scene", "situation_in",
-    "still_possible",
-]  # fmt: skip
 
 MAX_CHARACTERS = 6
 

@@ -10,17 +10,11 @@ import msgspec
 
 from understudy.errors import StoryError
 from understudy.server.chats.store import Chat, Message, title_from
-from understudy.server.names import shown_names, speakers_before
+from understudy.server.names import speakers_before
 from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
 from understudy.story.dialogue import MAX_DESCRIPTION, MAX_NAME, Reply, Sampling
+from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
-
-__all__ = [
-    "AgentDocument", "AgentList", "ChatChanges", "ChatDocument", "ChatList", "ChatSummary", "ChatsQuery", "Difference",
-    "EditedMessage", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "NewTurn",
-    "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why", "chat_document",
-    "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
-]  # fmt: skip
 
 MAX_TEXT = 4000
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]

@@ -39,14 +39,12 @@ from understudy.server.chats.store import Chat, Message, OwnPersona
 from understudy.server.chats.turns import ChatTurns
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
-from understudy.server.names import shown_names
 from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import LOG
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
+from understudy.story.names import shown_names
 from understudy.story.types import Moment
-
-__all__ = ["ChatService"]
 
 PACE_S = 0.025  # between two words: fast enough to read along
 MAX_LISTED, MAX_DELETED_LISTED = 200, 20

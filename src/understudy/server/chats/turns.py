@@ -25,8 +25,6 @@ from understudy.server.problems import Refused
 from understudy.server.schemas import EvidenceDocument
 from understudy.server.story_registry import StoryRegistry
 
-__all__ = ["ChatTurns"]
-
 
 class ChatTurns:
     def __init__(

@@ -16,8 +16,6 @@ from typing import Any
 
 from understudy.svg import NAMESPACE, Markup, element, label
 
-__all__ = ["FONT_SIZE", "TONES", "background", "drawing", "initials", "medallion", "portrait"]
-
 FONT_SIZE = 12.0
 FONT_FAMILY = "system-ui, 'Segoe UI', 'Helvetica Neue', 'Noto Sans CJK JP', 'Noto Sans CJK SC', sans-serif"
 

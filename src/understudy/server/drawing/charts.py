@@ -21,8 +21,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.svg import ChartArea, Markup, Point, coordinates, element, label, line, shorten, text_width
 
-__all__ = ["COLOURS", "TimeAxis", "course_chart", "learning_chart", "sparkline", "time_axis"]
-
 LOW, HIGH = -10, 10  # levels
 COURSE = ChartArea(460.0, 290.0, left=40.0, right=34.0, top=34.0, bottom=40.0, up=(LOW, HIGH))
 SPARKLINE = ChartArea(132.0, 36.0, left=4.0, right=4.0, top=4.0, bottom=4.0, up=(LOW, HIGH))

@@ -27,8 +27,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.svg import Markup
 
-__all__ = ["OPERATIONS", "portray"]
-
 LEVELS = ("affection", "familiarity")
 
 

@@ -20,17 +20,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from understudy.server.drawing import drawing, medallion
-from understudy.server.names import shown_names
+from understudy.story.names import shown_names
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation
 from understudy.story.wording import tie_sentence
 from understudy.svg import Markup, element, label, line, shorten, text_width
-
-__all__ = [
-    "Bond", "NodePosition", "NodeSize", "bonds_of", "feeling_class", "flip", "known_since", "layout", "signed",
-    "ties_graph",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,6 @@ from understudy.server.streaming import ShownPieces, StopSequences, TokenLimit, 
 from understudy.story.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.text import fold
 
-__all__ = ["Completing"]
-
 ENCODER = msgspec.json.Encoder()
 UNSPACED = r"\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"
 WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}\s*|[^\s{UNSPACED}]+\s*|\s+")

@@ -30,8 +30,6 @@ from understudy.story.persona import Other, Persona, Told, other_at
 from understudy.story.storyfile import Story
 from understudy.text import fold
 
-__all__ = ["ParsedRequest", "model_not_found", "parse_request", "parse_text_request"]
-
 MAX_SENTENCES = 200
 HOTTEST = 2.0  # the highest temperature that OpenAI's chat API knows
 INSTRUCTION_ROLES = frozenset({"system", "developer"})

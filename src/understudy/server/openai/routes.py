@@ -17,7 +17,7 @@ from understudy import __version__
 from understudy.formats.cards.document import USER
 from understudy.language.encoding import SentenceEncoder
 from understudy.server.context import Listed
-from understudy.server.names import ModelName, shown_names, speakers_before
+from understudy.server.names import ModelName, speakers_before
 from understudy.server.openai.completions import Completing
 from understudy.server.openai.requests import ParsedRequest, model_not_found, parse_request, parse_text_request
 from understudy.server.openai.schemas import (
@@ -38,11 +38,10 @@ from understudy.server.problems import Refused
 from understudy.server.story_registry import StoryRegistry
 from understudy.server.streaming import EventStream, count_tokens
 from understudy.story.dialogue import Agent
+from understudy.story.names import shown_names
 from understudy.story.persona import died_at
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Fact, Moment, Relation
-
-__all__ = ["OPERATIONS"]
 
 OWNER = "understudy"
 ENCODER = "encoder"

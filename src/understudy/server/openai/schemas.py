@@ -13,12 +13,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from understudy.server.schemas import CandidateDocument, EvidenceDocument
 
-__all__ = [
-    "AssistantMessage", "ChatCompletion", "ChatRequest", "Choice", "ChoiceLogProbs", "ChunkChoice", "CompletionChunk",
-    "Delta", "Embedding", "EmbeddingList", "EmbeddingsRequest", "EmbeddingsUsage", "Model", "ModelList", "ModelsQuery",
-    "ReplyDetails", "RequestMessage", "TextChoice", "TextCompletion", "TextRequest", "TokenLogProb", "TokenUsage",
-]  # fmt: skip
-
 MAX_CHOICES = 16
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Count = Annotated[int, Meta(ge=1, le=2**31)]

@@ -16,19 +16,17 @@ from understudy.server.context import context_of
 from understudy.server.drawing.charts import sparkline
 from understudy.server.drawing.pictures import portray
 from understudy.server.drawing.ties_graph import Bond, signed
-from understudy.server.names import resolve_name, shown_names, situation_as_shown, situation_of, speakers_before, tones
+from understudy.server.names import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.server.pages import TimelineSlider, address, page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
 from understudy.story.dialogue import Situation
-from understudy.story.names import GOES_BY, shown_names_at
+from understudy.story.names import GOES_BY, shown_names, shown_names_at
 from understudy.story.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Finding, Line, Moment, holding_at
 from understudy.story.wording import about_other, attribute_label
 from understudy.svg import Markup
-
-__all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
 
 DEFAULT_SCENES = 8  # remembered scenes that are shown unless all are requested
 LAST_LINES = 2  # of each

@@ -38,8 +38,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.svg import Markup
 
-__all__ = ["ROUTES"]
-
 LEAST = 0.5
 BOUNDS = (0.3, LEAST, 0.7, 0.9)
 MAX_FAULTS = 300

@@ -30,8 +30,6 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, PlacedEntry, read_found
 from understudy.story.types import Fact, Moment
 
-__all__ = ["ROUTES"]
-
 SHOWS = {"open": "not decided", "taken": "taken", "rejected": "rejected", "all": "all"}
 MOST_ENTRIES = 100  # of one person on a page
 DECIDE_LOCK = Lock()

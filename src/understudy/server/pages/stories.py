@@ -34,8 +34,6 @@ from understudy.server.uploads.service import UploadService
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["ROUTES"]
-
 FACES = 6
 PEOPLE = 50  # shown with their forms, unless everybody is requested
 LANGUAGES = {"en": "English", "ja": "Japanese", "zh": "Chinese"}

@@ -22,14 +22,13 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
-from understudy.server.names import shown_names, tones
+from understudy.server.names import tones
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import TimelineSlider, page, requested_moment, slider_at, with_query
+from understudy.story.names import shown_names
 from understudy.story.spoiler_free import Stop, scenes_before, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
-
-__all__ = ["OPERATIONS", "ROUTES", "highlight", "page_index", "paginate", "query_words", "search", "story_address"]
 
 PAGE_LINES = 400
 """A page ends after the scene that reaches this many lines; a much longer scene is split over several pages."""

@@ -14,8 +14,6 @@ from understudy.server.operations import Operation
 from understudy.server.studies import routes
 from understudy.server.studies.context import LoginDatabase, StudyContext
 
-__all__ = ["OPERATIONS", "TOKEN_PREFIXES", "StudyContext", "make_study_app"]
-
 OPERATIONS: tuple[Operation, ...] = (*routes.OPERATIONS, *application.OPERATIONS)
 TOKEN_PREFIXES = ("/take/", "/api/take/")
 ABOUT = "Here studies are run: people answer questions about stories and their characters."

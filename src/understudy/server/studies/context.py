@@ -23,8 +23,6 @@ from understudy.studies.results import answers_of
 from understudy.studies.status import rows_of
 from understudy.studies.store import StoredStudy, StudyStore, UnknownToken
 
-__all__ = ["AgreementCache", "LoginDatabase", "StudyContext", "study_context_of", "use_store"]
-
 Result = TypeVar("Result")
 REPLIES_AT_ONCE = 4
 UNCHANGED = 10  # times as long are figures shown where there are as many answers as before

@@ -42,8 +42,6 @@ from understudy.studies.status import StudyCounts, StudyStatus, status_of
 from understudy.studies.store import MOST_LINKS, StoredStudy, StudyStore
 from understudy.svg import ChartArea, Markup, element
 
-__all__ = ["OPERATIONS", "ROUTES", "pace_bars", "pace_chart", "since"]
-
 LONGEST_POLL_S = 20.0
 LOOK_EVERY_S = 0.4
 HOUR_S, DAY_HOURS = 3600, 24

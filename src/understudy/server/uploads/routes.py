@@ -27,11 +27,6 @@ from understudy.server.uploads.storage import FORMAT, TEXT, TITLE
 from understudy.server.uploads.store import SentFile, UploadRow
 from understudy.story.storyfile import CastMember, Story
 
-__all__ = [
-    "OPERATIONS", "FileReport", "PersonReport", "Total", "Upload", "UploadReport", "all_uploads", "quotations_of",
-    "upload_report",
-]  # fmt: skip
-
 PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
 EVENTS = "text/event-stream"

@@ -8,8 +8,6 @@ from understudy.errors import InputError
 from understudy.studies.kind import Kind
 from understudy.studies.kinds import annotate, candidates, chat, criteria, guess, likely, personas, prefer, rate, revise
 
-__all__ = ["KINDS", "kind_of"]
-
 MODULES = (personas, revise, chat, rate, criteria, likely, annotate, candidates, guess, prefer)
 KINDS: Mapping[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
 

@@ -48,8 +48,6 @@ from understudy.studies.kind import GivenAnswer, Kind
 from understudy.studies.study import Study, open_story
 from understudy.text import fold
 
-__all__ = ["KIND"]
-
 INTEGRATED = "integrated"
 TABLES = (FACTS, TIES, SCENES)
 LABELS = {FACTS: "Who is what, and from when on?", TIES: "Who stands how to whom?", SCENES: "Which scenes are there?"}

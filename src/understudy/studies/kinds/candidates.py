@@ -32,8 +32,6 @@ from understudy.studies.item import Answer, Block, Option, Problem, Question, Sh
 from understudy.studies.kind import GivenAnswer, Kind, Row, answers_by
 from understudy.studies.study import Study
 
-__all__ = ["KIND"]
-
 PICKED, WRITTEN = "picked", "own"
 LEAST_NEGATIVES, MOST_NEGATIVES = 9, 10
 LONGEST = 60  # words of a reply that somebody writes

@@ -25,8 +25,6 @@ from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_r
 from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
 
-__all__ = ["KIND"]
-
 CHOICE = Question(
     PROFILE,
     "choice",

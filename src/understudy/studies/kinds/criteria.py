@@ -29,8 +29,6 @@ from understudy.studies.kind import (
 )
 from understudy.studies.study import Study
 
-__all__ = ["KIND"]
-
 SCALES = (
     scale_question("fluency", "Is the reply fluent?", "cannot be understood", "as a person would say it"),
     scale_question("scene", "Does it fit the scene and what was said?", "not at all", "entirely"),

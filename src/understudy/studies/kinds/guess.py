@@ -51,8 +51,6 @@ from understudy.studies.item import Answer, Block, Option, Problem, Question, Sh
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study, open_story
 
-__all__ = ["KIND", "annotations_of", "masked_item"]
-
 WINDOW = 20  # earlier scenes that can be looked up
 EARLIER = "earlier"  # a scene that is further back than those that were shown
 HEADS = (

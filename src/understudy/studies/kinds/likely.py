@@ -27,8 +27,6 @@ from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, without_ch
 from understudy.studies.questions import OWN, QUESTION_KEYS, AgentReplies, questions_of, text_lines
 from understudy.studies.study import Study, open_story
 
-__all__ = ["KIND", "number_of_likelies"]
-
 LIKELY = "likely"
 QUESTION = Question(
     "likely", "choice", "Would this character say this?", (Option(LIKELY, "Likely"), Option("unlikely", "Unlikely"))

@@ -19,8 +19,6 @@ from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study
 from understudy.text import fold
 
-__all__ = ["KIND"]
-
 SENTENCES = "sentences"
 LEAST, MOST_WORDS = 5, 15
 TEMPLATE = """\

@@ -30,8 +30,6 @@ from understudy.studies.item import Block, Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
 from understudy.studies.study import Study
 
-__all__ = ["KIND"]
-
 PREFERRED = "preferred"
 SIDES = ("a", "b")
 TIE = "tie"

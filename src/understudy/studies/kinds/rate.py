@@ -25,8 +25,6 @@ from understudy.studies.item import Block, Option, Question, ShownLine, StudyIte
 from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, without_checks
 from understudy.studies.study import Study, open_story
 
-__all__ = ["KIND"]
-
 SIDES = (0, 1)
 LABELS = ("Person A", "Person B")
 PROFILE = "profile"

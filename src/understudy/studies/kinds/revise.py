@@ -20,8 +20,6 @@ from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
 from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language, stop_words, tokenizer, words
 
-__all__ = ["KIND", "shared_forms"]
-
 SENTENCES = "sentences"
 MOST_WORDS = 15
 TEMPLATE = """\
