@@ -15,8 +15,7 @@ from rich.text import Text
 
 from understudy.cli.options import FILE, Options, check_output, key_in, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import clean, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import clean, indented, print_json, print_table, screen
 from understudy.registry import Imported
 
 if TYPE_CHECKING:

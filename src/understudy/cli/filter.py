@@ -12,8 +12,7 @@ import click
 
 from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
 from understudy.cli.progress import situation_of, working
-from understudy.cli.show import bar, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import bar, heading, indented, print_json, print_table, screen
 from understudy.cli.utterances import store_option
 from understudy.errors import InputError
 

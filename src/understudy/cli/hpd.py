@@ -21,8 +21,19 @@ from understudy.cli.options import (
     shared,
 )
 from understudy.cli.progress import read_showing, read_with_people, watching
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import Document, Figures, grouped, print_rows, print_table
+from understudy.cli.show import (
+    Document,
+    Figures,
+    Screen,
+    clean,
+    grouped,
+    heading,
+    indented,
+    print_json,
+    print_rows,
+    print_table,
+    screen,
+)
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.story.storyfile import Story

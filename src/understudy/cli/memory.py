@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from understudy.cli.options import json_option
-from understudy.cli.show import grid, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import grid, heading, indented, print_json, print_table, screen
 
 if TYPE_CHECKING:
     from understudy.people.memory import PeopleMemory, Telling

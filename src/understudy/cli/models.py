@@ -16,8 +16,7 @@ from understudy.cli.options import (
     shared,
 )
 from understudy.cli.progress import downloading, situation_of, working
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import AgentError, MissingExtra
 from understudy.story.dialogue import USER_NAME, Situation, Turn
 

@@ -12,8 +12,7 @@ import click
 
 from understudy.cli.options import FILE, PATH, Options, check_output, lore_in, named_columns, shared, slug
 from understudy.cli.progress import find_while_reading, found_document, found_sentence, read_showing, watching
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.formats.documents import file_parts, reading_document

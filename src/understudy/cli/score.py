@@ -14,8 +14,7 @@ from rich.text import Text
 from understudy import __version__
 from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
 from understudy.cli.progress import situation_of, working
-from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, when
-from understudy.cli.tables import print_table, share
+from understudy.cli.show import clean, grid, heading, indented, print_json, print_table, screen, share, short, when
 from understudy.errors import InputError
 from understudy.story.dialogue import Score
 from understudy.story.persona import Persona

@@ -15,8 +15,7 @@ import click
 from understudy.cli.options import FILE, PATH, Options, check_output, option_group, shared
 from understudy.cli.progress import watching
 from understudy.cli.serve import Serving, ending_with_its_threads, port_option, serving_options
-from understudy.cli.show import bar, clean, heading, print_json, screen, shows_letters
-from understudy.cli.tables import print_table
+from understudy.cli.show import bar, clean, heading, print_json, print_table, screen, shows_letters
 from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -259,8 +258,8 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
     try:
         from understudy.server.access import AccessPolicy
         from understudy.server.http_server import make_server
-        from understudy.server.studies import make_study_app
-        from understudy.server.studies.context import StudyContext
+        from understudy.server.studies import StudyContext
+        from understudy.server.studies.routes import make_study_app
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from understudy.database import is_postgres

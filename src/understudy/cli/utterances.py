@@ -16,8 +16,18 @@ from rich.text import Text
 
 from understudy.cli.options import FILE, Options, check_output, json_option, shared
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, shows_letters
-from understudy.cli.tables import print_table, share
+from understudy.cli.show import (
+    clean,
+    grid,
+    heading,
+    indented,
+    print_json,
+    print_table,
+    screen,
+    share,
+    short,
+    shows_letters,
+)
 from understudy.errors import InputError
 from understudy.formats import EMBEDDED
 from understudy.story.types import Moment

@@ -21,9 +21,9 @@ from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import png_of
 from understudy.formats.cards.png import portrait
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
-from understudy.server.names import ModelName, scene_as_shown, speakers_before
+from understudy.server.chats.schemas import FindingDocument, ReplyDocument
 from understudy.server.operations import Call, Operations, attachment
-from understudy.server.schemas import FindingDocument, ReplyDocument
+from understudy.server.story_registry import ModelName, scene_as_shown, speakers_before
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.story.dialogue import USER_NAME, Situation, Turn
 from understudy.story.names import people_at, shown_names_at

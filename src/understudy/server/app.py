@@ -8,13 +8,12 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from understudy.server import api, application
+from understudy.server import api, application, openai
 from understudy.server.access import AccessPolicy
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import pictures
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.openai import routes as openai
 from understudy.server.operations import Operation
 from understudy.server.pages import character, continuity, people, review, stories, story, talk
 from understudy.server.uploads import routes as uploads

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from understudy.metrics.utterances.store import UtteranceStore
 from understudy.people.memory import MEMORY_FILE, PeopleMemory
-from understudy.server.chats.remembering import ChatMemory
+from understudy.server.chats.scene import ChatMemory
 from understudy.server.chats.service import ChatService
 from understudy.server.database import DataFolder, ServerDatabase
 from understudy.server.executor import AgentExecutor

@@ -25,6 +25,7 @@ from understudy.metrics.statistics import Estimate, Interval, totals_interval
 from understudy.people.draft import claim_lines
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
+from understudy.studies import Study
 from understudy.studies.annotations import (
     FACTS,
     NONE,
@@ -40,7 +41,6 @@ from understudy.studies.annotations import (
     majority,
 )
 from understudy.studies.kind import GivenAnswer, answers_by, write_json_lines
-from understudy.studies.study import Study
 from understudy.text import fold
 
 Value = TypeVar("Value", str, tuple[str, ...])

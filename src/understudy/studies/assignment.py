@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from understudy.studies import Study
 from understudy.studies.item import StudyItem
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
-from understudy.studies.study import Study
 
 PERSON = "person"
 LOST_S = 30

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
+from understudy.studies import Study
 from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
-from understudy.studies.study import Study
 
 Row = dict[str, Any]
 Key = TypeVar("Key")

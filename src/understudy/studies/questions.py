@@ -31,8 +31,8 @@ from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import tie_sentence
+from understudy.studies import Study, open_story
 from understudy.studies.item import Block, ShownLine
-from understudy.studies.study import Study, open_story
 
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""

@@ -19,9 +19,9 @@ from typing import Any
 
 from understudy.database import Database, Migration, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
+from understudy.studies import Study, study_from_document
 from understudy.studies.item import Answer, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.study import Study, study_from_document
 
 INVITED, ACTIVE, ENDED = "invited", "active", "ended"
 MOST_LINKS = 10_000

@@ -12,9 +12,9 @@ from understudy.guessing import Masked
 from understudy.papers.tvshowguess.bench import bench_guess, people_speakers
 from understudy.progress import ignore_progress
 from understudy.story.types import Line, Moment, Scene
+from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds.guess import KIND
-from understudy.studies.study import Study
 
 SHOW = "The_Harbour"
 

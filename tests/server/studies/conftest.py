@@ -13,8 +13,8 @@ import pytest
 from studyserver import study_store
 from understudy.server.access import AccessPolicy
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.studies import make_study_app
-from understudy.server.studies.context import StudyContext
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.studies.store import StudyStore
 
 KEY = "a long and quite random key"

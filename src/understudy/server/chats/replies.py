@@ -20,15 +20,12 @@ import msgspec
 from understudy.agents.conversation import message_last
 from understudy.errors import UnderstudyError
 from understudy.progress import Cancellation
-from understudy.server.chats.remembering import ChatMemory
-from understudy.server.chats.scene import history_for, situation_in
-from understudy.server.chats.schemas import MessageDocument, Why, why_of
+from understudy.server.chats.scene import ChatMemory, history_for, situation_in
+from understudy.server.chats.schemas import EvidenceDocument, MessageDocument, Why, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.executor import AgentExecutor
-from understudy.server.names import reply_as_shown
 from understudy.server.problems import ProblemDocument, problem_response
-from understudy.server.schemas import EvidenceDocument
-from understudy.server.story_registry import StoryRegistry
+from understudy.server.story_registry import StoryRegistry, reply_as_shown
 from understudy.server.streaming import ShownPieces
 from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.story.names import ShownNames, people_at, shown_names, shown_names_at

@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 
 from understudy.server.chats import schemas
-from understudy.server.chats.remembering import MemoryDocument, MemorySwitch, RememberedText
+from understudy.server.chats.scene import MemoryDocument, MemorySwitch, RememberedText
 from understudy.server.chats.store import OwnPersona
 from understudy.server.operations import Call, Operations
 from understudy.server.problems import Refused

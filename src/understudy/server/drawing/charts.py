@@ -1,4 +1,4 @@
-"""Charts over story time: how feelings towards a person went, and who learns what when.
+"""Charts over story time, how feelings towards a person went and who learns what when; and the pace of a study.
 
 The horizontal axis is story time, on which every scene that was reached is equally wide. Affection and familiarity are
 step lines with a mark at each change. In the chart of learning people are rows, with a mark where somebody first hears
@@ -8,8 +8,10 @@ of an item; marks of one row that would overlap stand below each other. It is fo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -291,4 +293,54 @@ def _badge(index: int, at: Point) -> Markup:
         element("circle", class_="item", cx=x, cy=y, r=MARK_RADIUS),
         label(str(index + 1), (x, y + 4), "middle", font_size=MARK_SIZE, class_="item-number"),
         class_="badge",
+    )
+
+
+PACE = ChartArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
+MOST_HOURS = 48
+MOST_BARS = 60
+MOST_LABELS = 10  # so that they do not touch
+MOST_BAR_WIDTH = 40.0
+
+
+def pace_bars(pace: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """A label and a count for each hour, or day, from the first answer to the last; at most the latest `MOST_BARS`."""
+    if not pace:
+        return []
+    counts = Counter({datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): count for hour, count in pace})
+    step, form = timedelta(hours=1), "%H:00"
+    if max(counts) - min(counts) >= timedelta(hours=MOST_HOURS):
+        days = Counter[datetime]()
+        for hour, count in counts.items():
+            days[hour.replace(hour=0)] += count
+        counts, step, form = days, timedelta(days=1), "%d %b"
+    first, last = min(counts), max(counts)
+    bars = [first + number * step for number in range((last - first) // step + 1)]
+    return [(time.strftime(form), counts[time]) for time in bars[-MOST_BARS:]]
+
+
+def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
+    """How many answers came when, as bars: by the hour, or by the day where a study has run for longer."""
+    bars = pace_bars(pace)
+    most = max((count for _, count in bars), default=0)
+    unit = "day" if bars and ":" not in bars[0][0] else "hour"
+    area = replace(PACE, across=(0, len(bars) or 1), up=(0, most))
+    width = min((area.x(1) - area.x(0)) * 0.8, MOST_BAR_WIDTH)
+    every = max(-(-len(bars) // MOST_LABELS), 1)
+    drawn = []
+    for number, (time, count) in enumerate(bars):
+        middle, top = area.x(number + 0.5), area.y(count)
+        size = {"x": middle - width / 2, "y": top, "width": width, "height": area.foot - top}
+        drawn.append(element("rect", tooltip=f"{time}: {count}", class_="bar", rx=2, **size))
+        if number % every == 0:
+            drawn.append(area.below(number + 0.5, time, class_="bar-label"))
+    return drawing(
+        f"Answers by the {unit}, {most} at most",
+        (0, 0, area.width, area.height),
+        area.horizontal("rule", 0),
+        area.beside(most, str(most), class_="bar-label"),
+        area.beside(0, "0", class_="bar-label"),
+        *drawn,
+        class_="pace",
+        standalone=False,
     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from understudy.agents.conversation import message_last, other_speaker
 from understudy.errors import StoryError
-from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.copies import Copies
 from understudy.server.openai.messages import (
     Aim,
@@ -23,7 +22,7 @@ from understudy.server.openai.messages import (
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
 from understudy.server.problems import Refused, problem_of
-from understudy.server.story_registry import ServedCharacter, StoryRegistry
+from understudy.server.story_registry import ModelName, ServedCharacter, StoryRegistry, resolve_name
 from understudy.story.dialogue import Reply, Sampling, Situation, Turn
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Other, Persona, Told, other_at

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from understudy.server.schemas import CandidateDocument, EvidenceDocument
+from understudy.server.chats.schemas import CandidateDocument, EvidenceDocument
 
 MAX_CHOICES = 16
 Name = Annotated[str, Meta(min_length=1, max_length=500)]

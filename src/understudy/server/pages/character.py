@@ -16,10 +16,10 @@ from understudy.server.context import context_of
 from understudy.server.drawing.charts import sparkline
 from understudy.server.drawing.pictures import portray
 from understudy.server.drawing.ties_graph import Bond, signed
-from understudy.server.names import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.server.pages import TimelineSlider, address, page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
+from understudy.server.story_registry import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.story.dialogue import Situation
 from understudy.story.names import GOES_BY, shown_names, shown_names_at
 from understudy.story.persona import NOT_OF_ONESELF, Persona, died_at, witnessed

@@ -22,10 +22,10 @@ from starlette.routing import Route
 from understudy.errors import UnderstudyError
 from understudy.people.draft import StoryDraft, accept, change, draft, read_draft, reject, undecided_of_kind
 from understudy.server.context import context_of
-from understudy.server.names import tones
 from understudy.server.pages import form_fields, page, redirected, with_query
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
+from understudy.server.story_registry import tones
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import ACCEPTED, CHANGED, REJECTED, FoundFile, PlacedEntry, read_found
 from understudy.story.types import Fact, Moment

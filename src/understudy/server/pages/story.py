@@ -22,9 +22,9 @@ from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
 from understudy.server.context import context_of
-from understudy.server.names import tones
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import TimelineSlider, page, requested_moment, slider_at, with_query
+from understudy.server.story_registry import tones
 from understudy.story.names import shown_names
 from understudy.story.spoiler_free import Stop, scenes_before, timeline
 from understudy.story.storyfile import Story

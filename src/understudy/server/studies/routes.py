@@ -6,16 +6,17 @@ token it is.
 In a chat, requests for news are long polls and a message is said once. An agent's reply is made by whichever process
 took the message, or, where that was killed, by one that is asked for the chat later: the database says whose turn it is
 and who is at it. The participant's page is filled by its script; the organiser's has a chart of the pace.
+
+`make_study_app` makes the application of `understudy study serve`: studies alone, behind the same guard as stories.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal
@@ -27,12 +28,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.server import application
+from understudy.server.access import AccessPolicy, DatabaseSessions
 from understudy.server.api import get_health
-from understudy.server.drawing import drawing
+from understudy.server.drawing.charts import pace_chart
+from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import bare_page
 from understudy.server.problems import ProblemDetail, Refused
-from understudy.server.studies.context import AgreementCache, study_context_of, use_store
+from understudy.server.studies import AgreementCache, LoginDatabase, StudyContext, study_context_of, use_store
 from understudy.server.telemetry import LOG, METRICS_TYPE
 from understudy.story.dialogue import Agent
 from understudy.studies import chatting, participation
@@ -40,16 +44,13 @@ from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyCounts, StudyStatus, status_of
 from understudy.studies.store import MOST_LINKS, StoredStudy, StudyStore
-from understudy.svg import ChartArea, Markup, element
 
+TOKEN_PREFIXES = ("/take/", "/api/take/")
+ABOUT = "Here studies are run: people answer questions about stories and their characters."
+SUMMARY = "Studies: what participants do with a token of theirs, and what the organiser sees."
 LONGEST_POLL_S = 20.0
 LOOK_EVERY_S = 0.4
 HOUR_S, DAY_HOURS = 3600, 24
-PACE = ChartArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
-MOST_HOURS = 48
-MOST_BARS = 60
-MOST_LABELS = 10  # so that they do not touch
-MOST_BAR_WIDTH = 40.0
 ANSWER_EVERY_S = 2.0
 """How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
 RENEW_S = 3.0
@@ -433,47 +434,19 @@ def since(hour: str | None, now: datetime) -> str:
     return f"{days} day{'' if days == 1 else 's'} ago"
 
 
-def pace_bars(pace: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """A label and a count for each hour, or day, from the first answer to the last; at most the latest `MOST_BARS`."""
-    if not pace:
-        return []
-    counts = Counter({datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): count for hour, count in pace})
-    step, form = timedelta(hours=1), "%H:00"
-    if max(counts) - min(counts) >= timedelta(hours=MOST_HOURS):
-        days = Counter[datetime]()
-        for hour, count in counts.items():
-            days[hour.replace(hour=0)] += count
-        counts, step, form = days, timedelta(days=1), "%d %b"
-    first, last = min(counts), max(counts)
-    bars = [first + number * step for number in range((last - first) // step + 1)]
-    return [(time.strftime(form), counts[time]) for time in bars[-MOST_BARS:]]
-
-
-def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
-    """How many answers came when, as bars: by the hour, or by the day where a study has run for longer."""
-    bars = pace_bars(pace)
-    most = max((count for _, count in bars), default=0)
-    unit = "day" if bars and ":" not in bars[0][0] else "hour"
-    area = replace(PACE, across=(0, len(bars) or 1), up=(0, most))
-    width = min((area.x(1) - area.x(0)) * 0.8, MOST_BAR_WIDTH)
-    every = max(-(-len(bars) // MOST_LABELS), 1)
-    drawn = []
-    for number, (time, count) in enumerate(bars):
-        middle, top = area.x(number + 0.5), area.y(count)
-        size = {"x": middle - width / 2, "y": top, "width": width, "height": area.foot - top}
-        drawn.append(element("rect", tooltip=f"{time}: {count}", class_="bar", rx=2, **size))
-        if number % every == 0:
-            drawn.append(area.below(number + 0.5, time, class_="bar-label"))
-    return drawing(
-        f"Answers by the {unit}, {most} at most",
-        (0, 0, area.width, area.height),
-        area.horizontal("rule", 0),
-        area.beside(most, str(most), class_="bar-label"),
-        area.beside(0, "0", class_="bar-label"),
-        *drawn,
-        class_="pace",
-        standalone=False,
-    )
-
-
 ROUTES = [Route("/", front), Route("/take/{token}", take), Route("/studies", studies), Route("/studies/{study}", study)]
+
+
+def make_study_app(
+    context: StudyContext, policy: AccessPolicy | None = None, limits: RequestLimits | None = None
+) -> GuardMiddleware:
+    """Participants need no key, only the token of their link; everything else is the organiser's.
+
+    The default `policy` serves this machine only, without a key.
+    """
+    policy = policy or AccessPolicy()
+    policy = replace(policy, sessions=DatabaseSessions(LoginDatabase(context.store), policy))
+    return application.make_application(
+        context, (*OPERATIONS, *application.OPERATIONS), ROUTES, policy, limits,
+        about=ABOUT, summary=SUMMARY, token_prefixes=TOKEN_PREFIXES,
+    )  # fmt: skip

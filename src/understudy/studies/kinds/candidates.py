@@ -28,9 +28,9 @@ from understudy.sources.source import HEAD_BYTES, SourceFile
 from understudy.story.dialogue import Example
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.wording import tie_sentence
+from understudy.studies import Study
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, answers_by
-from understudy.studies.study import Study
 
 PICKED, WRITTEN = "picked", "own"
 LEAST_NEGATIVES, MOST_NEGATIVES = 9, 10

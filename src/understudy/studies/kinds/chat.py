@@ -18,11 +18,11 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import HUMAN, ChatLine, ChatRecord
 from understudy.papers.personachat.published import PERSONACHAT_RATED, paper_model, personachat_rating
 from understudy.progress import Progress
+from understudy.studies import Study, personas_of
 from understudy.studies.assignment import PERSON
 from understudy.studies.chatting import PROFILE
 from understudy.studies.item import Option, Question, StudyItem
 from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, write_json_lines
-from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language
 
 CHOICE = Question(

@@ -15,7 +15,7 @@ from typing import Any
 from understudy.errors import InputError
 from understudy.papers.hpd.published import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
-from understudy.studies import questions
+from understudy.studies import Study, questions
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import (
     GivenAnswer,
@@ -27,7 +27,6 @@ from understudy.studies.kind import (
     without_checks,
     write_json_lines,
 )
-from understudy.studies.study import Study
 
 SCALES = (
     scale_question("fluency", "Is the reply fluent?", "cannot be understood", "as a person would say it"),

@@ -47,9 +47,9 @@ from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Scene
+from understudy.studies import Study, open_story
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
-from understudy.studies.study import Study, open_story
 
 WINDOW = 20  # earlier scenes that can be looked up
 EARLIER = "earlier"  # a scene that is further back than those that were shown

@@ -22,10 +22,10 @@ from understudy.progress import Progress
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona, persona_at
 from understudy.story.storyfile import Story
+from understudy.studies import Study, open_story
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, without_checks
 from understudy.studies.questions import OWN, QUESTION_KEYS, AgentReplies, questions_of, text_lines
-from understudy.studies.study import Study, open_story
 
 LIKELY = "likely"
 QUESTION = Question(

@@ -14,9 +14,9 @@ from typing import Any
 from understudy.formats.cards.document import Card, in_version, json_of
 from understudy.formats.chat_records import PersonaRecord
 from understudy.progress import Progress
+from understudy.studies import Study
 from understudy.studies.item import Answer, Problem, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
-from understudy.studies.study import Study
 from understudy.text import fold
 
 SENTENCES = "sentences"

@@ -25,10 +25,9 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.studies import questions
+from understudy.studies import Study, questions
 from understudy.studies.item import Block, Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
-from understudy.studies.study import Study
 
 PREFERRED = "preferred"
 SIDES = ("a", "b")

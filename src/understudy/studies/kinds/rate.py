@@ -21,9 +21,9 @@ from understudy.progress import Progress
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
+from understudy.studies import Study, open_story
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import RATED_SCALES, GivenAnswer, Kind, Row, mean_row, simulated_rating, without_checks
-from understudy.studies.study import Study, open_story
 
 SIDES = (0, 1)
 LABELS = ("Person A", "Person B")

@@ -15,9 +15,9 @@ from typing import Any
 from understudy.formats.chat_records import PersonaRecord
 from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
+from understudy.studies import Study, personas_of
 from understudy.studies.item import Answer, Block, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
-from understudy.studies.study import Study, personas_of
 from understudy.text import guess_language, stop_words, tokenizer, words
 
 SENTENCES = "sentences"
