@@ -15,7 +15,7 @@ from understudy.server.context import AppContext
 from understudy.server.drawing import pictures
 from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Operation
-from understudy.server.pages import character, continuity, people, review, stories, story, talk
+from understudy.server.pages import character, findings, review, stories, story, talk
 from understudy.server.uploads import routes as uploads
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -33,9 +33,8 @@ PAGES: tuple[Route, ...] = (
     *character.ROUTES,
     *story.ROUTES,
     *stories.ROUTES,
-    *people.ROUTES,
+    *findings.ROUTES,
     *review.ROUTES,
-    *continuity.ROUTES,
     *application.ROUTES,
 )
 

@@ -14,7 +14,7 @@ from understudy.progress import ignore_progress
 from understudy.story.types import Line, Moment, Scene
 from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.guess import KIND
+from understudy.studies.kinds.guess import GUESS as KIND
 
 SHOW = "The_Harbour"
 

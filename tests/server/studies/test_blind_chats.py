@@ -19,7 +19,7 @@ from understudy.server.studies.routes import make_study_app
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.studies import Study
 from understudy.studies.chatting import chat_view, reply_as_agent
-from understudy.studies.kinds.chat import KIND
+from understudy.studies.kinds.chats import CHAT as KIND
 from understudy.studies.store import StudyStore
 
 PROFILES = [

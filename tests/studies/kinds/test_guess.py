@@ -13,7 +13,7 @@ from understudy.progress import ignore_progress
 from understudy.studies import Study
 from understudy.studies.item import StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.guess import KIND
+from understudy.studies.kinds.guess import GUESS as KIND
 
 SHOW = [
     {

@@ -11,8 +11,15 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.bench.report.charts import Bar, curves_section, forest_section, learning_section, panel
-from understudy.bench.report.guessing import confusions_section, flows_section
+from understudy.bench.report.charts import (
+    Bar,
+    confusions_section,
+    curves_section,
+    flows_section,
+    forest_section,
+    learning_section,
+    panel,
+)
 from understudy.bench.report.page import foldable, legend, page, section, table
 
 __all__ = ["html_report"]

@@ -228,7 +228,7 @@ def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, A
     return answer
 
 
-KIND = Kind(
+ANNOTATE = Kind(
     "annotate",
     "writes down a chapter's facts, ties and scenes",
     TEMPLATE,

@@ -354,7 +354,7 @@ def _write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None
     write_json_lines(path, guess_documents(_guesses_of(answers)))
 
 
-KIND = Kind(
+GUESS = Kind(
     "guess",
     "names the masked speakers of a scene, and says what told",
     TEMPLATE,

@@ -208,7 +208,7 @@ def _texts(block: Block) -> list[str]:
     return [line.text for line in block.lines]
 
 
-KIND = Kind(
+PREFER = Kind(
     "prefer",
     "chooses between two agents' replies",
     TEMPLATE,
