@@ -42,20 +42,17 @@ class MomentQuery(msgspec.Struct):
     at: When = "end"
 
 
-class ScenesQuery(msgspec.Struct):
-    at: When = "end"
+class ScenesQuery(MomentQuery):
     since: Annotated[str, Meta(description="Begin with this moment.")] = "start"
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-class PersonaQuery(msgspec.Struct):
-    at: When = "end"
+class PersonaQuery(MomentQuery):
     facing: Annotated[str, Meta(max_length=500, description="Whom the character stands before.")] | None = None
     last: Annotated[int, Meta(ge=0, le=500, description="How many of the last lines and scenes to return.")] = 20
 
 
-class CardQuery(msgspec.Struct):
-    at: When = "end"
+class CardQuery(MomentQuery):
     facing: Annotated[str, Meta(max_length=500)] | None = None
     spec: Annotated[int, Meta(ge=2, le=3, description="Which version of the card format.")] = 3
 
@@ -65,6 +62,13 @@ class StoryDocument(msgspec.Struct):
     title: str
     language: str
     levels: list[str]
+
+
+class AtMoment(msgspec.Struct):
+    """What is told of a story up to a moment."""
+
+    story: str
+    moment: str
 
 
 class StoryList(msgspec.Struct):
@@ -79,9 +83,7 @@ class CastMemberDocument(msgspec.Struct):
     last: str | None
 
 
-class CastDocument(msgspec.Struct):
-    story: str
-    moment: str
+class CastDocument(AtMoment):
     cast: list[CastMemberDocument]
 
 
@@ -93,9 +95,7 @@ class StopDocument(msgspec.Struct):
     lines: int | None
 
 
-class TimelineDocument(msgspec.Struct):
-    story: str
-    moment: str
+class TimelineDocument(AtMoment):
     stops: list[StopDocument]
 
 
@@ -112,11 +112,9 @@ class SceneDocument(msgspec.Struct):
     lines: list[LineDocument]
 
 
-class ScenePage(msgspec.Struct):
+class ScenePage(AtMoment):
     """`next` is the `since` of the next page; null on the last page."""
 
-    story: str
-    moment: str
     scenes: list[SceneDocument]
     next: str | None
 

@@ -12,7 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, permutations, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -160,17 +162,14 @@ def cast_text(
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
 class ChapterClaims:
     """All that was stated of one chapter in one table: by each annotator, by the integrator, and by the author."""
 
-    def __init__(
-        self,
-        chapter: AnnotatedChapter,
-        annotators: Mapping[str, Sequence[AnnotatedRow]],
-        integrated: Sequence[AnnotatedRow] | None,
-        author: Sequence[AnnotatedRow],
-    ) -> None:
-        self.chapter, self.annotators, self.integrated, self.author = chapter, annotators, integrated, author
+    chapter: AnnotatedChapter
+    annotators: Mapping[str, Sequence[AnnotatedRow]]
+    integrated: Sequence[AnnotatedRow] | None
+    author: Sequence[AnnotatedRow]
 
     def pairs(self, with_whom: str) -> Iterator[tuple[Sequence[AnnotatedRow], Sequence[AnnotatedRow]]]:
         if with_whom == EACH_OTHER:
@@ -180,25 +179,16 @@ class ChapterClaims:
             yield from ((claims, reference) for claims in self.annotators.values())
 
 
-def _whole(claim: AnnotatedRow) -> Hashable:
-    return claim.key
-
-
 def _undated(claim: AnnotatedRow) -> Hashable:
     if isinstance(claim, AnnotatedFact):
         return claim.who, claim.attribute, fold(claim.value)
     return (claim.of, claim.to, claim.kind, claim.level) if isinstance(claim, AnnotatedTie) else claim.key[:2]
 
 
-def _subject(claim: AnnotatedRow) -> Hashable:
-    return claim.subject
-
-
-MATCHES: Mapping[str, Mapping[str, Callable[[AnnotatedRow], Hashable]]] = {
-    FACTS: {"whole": _whole, "undated": _undated, "subject": _subject},
-    TIES: {"whole": _whole, "undated": _undated, "subject": _subject},
-    SCENES: {"whole": _whole, "subject": _subject},
-}
+Part = Callable[[AnnotatedRow], Hashable]
+OF_SCENES: Mapping[str, Part] = {"whole": attrgetter("key"), "subject": attrgetter("subject")}
+OF_CLAIMS: Mapping[str, Part] = {"whole": attrgetter("key"), "undated": _undated, "subject": attrgetter("subject")}
+MATCHES = {FACTS: OF_CLAIMS, TIES: OF_CLAIMS, SCENES: OF_SCENES}
 
 
 def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int = 0) -> list[Row]:
@@ -216,7 +206,7 @@ def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int =
 
 def _f1(
     pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]],
-    part: Callable[[AnnotatedRow], Hashable],
+    part: Part,
     seed: int,
 ) -> Estimate:
     counts = []

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
+from understudy.server.api import AtMoment, LineDocument
 from understudy.server.context import context_of
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import TimelineSlider, page, requested_moment, slider_at, with_query
@@ -198,19 +199,11 @@ class SearchQuery(msgspec.Struct):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = DEFAULT_LIMIT
 
 
-class FoundLine(msgspec.Struct):
-    moment: str
-    speaker: str | None
-    text: str
-
-
-class FoundLines(msgspec.Struct):
-    story: str
-    moment: str
+class FoundLines(AtMoment):
     query: str
     total: int
     """Number of all matches; `lines` holds the first of them."""
-    lines: list[FoundLine]
+    lines: list[LineDocument]
 
 
 @OPERATIONS(
@@ -222,7 +215,7 @@ async def answer_search(call: Call, query: SearchQuery) -> FoundLines:
     story = call.context.stories.story(name)
     at = await to_thread.run_sync(story.moment, query.at)
     results = await to_thread.run_sync(search, story, query.q, at, query.limit)
-    lines = [FoundLine(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in results.hits]
+    lines = [LineDocument(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in results.hits]
     return FoundLines(name, at.dotted, query.q, results.total, lines)
 
 

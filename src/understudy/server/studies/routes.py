@@ -40,6 +40,7 @@ from understudy.server.studies import AgreementCache, LoginDatabase, StudyContex
 from understudy.server.telemetry import LOG, METRICS_TYPE
 from understudy.story.dialogue import Agent
 from understudy.studies import chatting, participation
+from understudy.studies.assignment import PersonProgress
 from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyCounts, StudyStatus, status_of
@@ -79,9 +80,7 @@ class CheckBody(msgspec.Struct):
     answer: dict[str, Any]
 
 
-class AnswerBody(msgspec.Struct):
-    assignment: AssignmentId
-    answer: dict[str, Any]
+class AnswerBody(CheckBody):
     comment: str = ""
     seconds: float = 0.0
     """How long the item was on the screen."""
@@ -91,11 +90,10 @@ class AnswerProblems(msgspec.Struct):
     problems: list[Problem]
 
 
-class AnswerRefusal(msgspec.Struct):
+class AnswerRefusal(AnswerProblems, kw_only=True):
     """Why an answer was not accepted."""
 
     error: ProblemDetail
-    problems: list[Problem]
 
 
 class StudyTexts(msgspec.Struct):
@@ -113,11 +111,6 @@ class ShownItem(msgspec.Struct):
     questions: list[Question]
 
 
-class AnsweredShare(msgspec.Struct):
-    answered: int
-    of: int
-
-
 class ParticipantView(msgspec.Struct):
     """What a participant sees now."""
 
@@ -129,7 +122,7 @@ class ParticipantView(msgspec.Struct):
     """The answer that was taken back."""
     comment: str
     """The comment that stood with it."""
-    progress: AnsweredShare
+    progress: PersonProgress
     can_undo: bool
 
 
@@ -201,7 +194,9 @@ def _refusal(problems: Sequence[Problem]) -> Response:
     """An answer or a message that is not accepted: everything that is wrong with it."""
     message = "; ".join(problem.message for problem in problems)
     detail = ProblemDetail(message, "invalid_request_error", code="answer_refused")
-    return Response(msgspec.json.encode(AnswerRefusal(detail, list(problems))), 422, media_type="application/json")
+    return Response(
+        msgspec.json.encode(AnswerRefusal(list(problems), error=detail)), 422, media_type="application/json"
+    )
 
 
 def _document(view: View) -> ParticipantView:
