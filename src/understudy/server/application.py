@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 from understudy import __version__
 from understudy.server.access import ABOUT, AccessPolicy, login_routes
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.operations import Call, Operation, Operations
+from understudy.server.operations import EVENTS, Call, Operation, Operations
 from understudy.server.pages import page
 from understudy.server.problems import EXCEPTION_HANDLERS, ProblemDocument
 from understudy.server.telemetry import Telemetry
@@ -32,7 +32,6 @@ OPERATIONS = Operations("server")
 
 Schema = dict[str, Any]
 VERSION = "3.1.0"
-EVENTS = "text/event-stream"
 REFERENCE = "#/components/schemas/{name}"
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 COMMON_ERRORS = {

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from understudy.server.access import AccessPolicy, AccessRole, is_allowed, session_token
 from understudy.server.pages import bare_page
-from understudy.server.problems import Refused, problem_response
+from understudy.server.problems import CLIENT_CLOSED, Refused, problem_response
 from understudy.server.telemetry import LOG, Telemetry, error_location
 
 MIB = 1024 * 1024
@@ -126,7 +126,6 @@ NO_STORE = (b"cache-control", b"no-store")
 CHECKED_HEADERS = frozenset(
     {b"host", b"origin", b"sec-fetch-site", b"authorization", b"cookie", b"content-length", b"accept"}
 )
-CLIENT_CLOSED = 499  # the client disconnected before the response began
 
 
 class GuardMiddleware:

@@ -27,6 +27,7 @@ from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
 ENCODER = msgspec.json.Encoder()
+EVENTS = "text/event-stream"
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
 FLOAT_FOR_INT = "got `float`"
 FIELD = re.compile(r"at `\$(?:\.)?([^`]*)`")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from understudy.server.chats import schemas
 from understudy.server.chats.scene import MemoryDocument, MemorySwitch, RememberedText
 from understudy.server.chats.store import OwnPersona
-from understudy.server.operations import Call, Operations
+from understudy.server.operations import EVENTS, Call, Operations
 from understudy.server.problems import Refused
 from understudy.server.streaming import EventStream
 from understudy.story.dialogue import USER_NAME, StreamingAgent
@@ -37,7 +37,6 @@ CHAT = "/api/chats/{chat}"
 MESSAGE = CHAT + "/messages/{message}"
 MEMORY = CHAT + "/memory"
 SENTENCE = MEMORY + "/{number}"
-EVENTS = "text/event-stream"
 
 OPERATIONS = Operations("chats")
 

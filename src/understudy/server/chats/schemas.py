@@ -80,18 +80,17 @@ class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
     shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
 
 
-class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
+class EditedMessage(msgspec.Struct, forbid_unknown_fields=True):
     text: Text
+
+
+class NewMessage(EditedMessage, forbid_unknown_fields=True):
     answerers: Annotated[
         Cast | None,
         msgspec.Meta(
             description="who of the scene answers, in this order; null: whoever is spoken to, else the next in turn"
         ),
     ] = None
-
-
-class EditedMessage(msgspec.Struct, forbid_unknown_fields=True):
-    text: Text
 
 
 class NewTurn(msgspec.Struct, forbid_unknown_fields=True):

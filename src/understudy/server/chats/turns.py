@@ -12,7 +12,6 @@ than that. Where the writing fails or is broken off, what came is kept.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -30,11 +29,10 @@ from understudy.server.chats.scene import ChatMemory
 from understudy.server.chats.schemas import EvidenceDocument, MessageDocument, Why, message_document
 from understudy.server.chats.store import Chat, Message
 from understudy.server.database import ServerDatabase
-from understudy.server.executor import CLIENT_CLOSED_REQUEST
-from understudy.server.problems import Refused, problem_of
+from understudy.server.problems import CLIENT_CLOSED, Refused, problem_of
 from understudy.server.story_registry import StoryRegistry, resolve_name
+from understudy.server.telemetry import LOG
 
-LOG = logging.getLogger("understudy.server")
 WRITE_EVERY_S = 0.5  # how often a reply that is being written is stored
 
 
@@ -359,7 +357,7 @@ def cut_live(db: Database, chat_id: str, live: LiveReply, seen: str) -> None:
 
 def _broken_off(error: Exception) -> str:
     """What is shown as the reason of a reply that was not written to its end."""
-    if isinstance(error, Refused) and error.status == CLIENT_CLOSED_REQUEST:
+    if isinstance(error, Refused) and error.status == CLIENT_CLOSED:
         return msgspec.json.encode(Why()).decode()
     reason = problem_of(error).message if isinstance(error, UnderstudyError) else "the reply failed on the server"
     return msgspec.json.encode(Why([EvidenceDocument("problem", reason, None, [])])).decode()

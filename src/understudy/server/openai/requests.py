@@ -98,9 +98,9 @@ async def parse_text_request(request: TextRequest, registry: StoryRegistry) -> P
         for role, other, text in prompted.messages
     ]
     chat = ChatRequest(
-        request.model, messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens, seed=request.seed,
-        temperature=None if request.temperature is None else min(request.temperature, HOTTEST), top_p=request.top_p,
-        agent=request.agent,
+        model=request.model, messages=messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens,
+        seed=request.seed, temperature=None if request.temperature is None else min(request.temperature, HOTTEST),
+        top_p=request.top_p, agent=request.agent,
     )  # fmt: skip
     parsed = await parse_request(chat, registry, aim)
     ignored = [f"{field} is ignored" for field in IGNORED_OF_TEXT if getattr(request, field) not in (None, False, "")]
