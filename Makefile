@@ -23,8 +23,8 @@ test-all: .venv/dev .venv/local .venv/browser
 	$(MAKE) -j 2 lint pytest PYTEST_OPTIONS=--thorough
 
 # For the inner loop: what everything else is built on.
-CORE := tests/test_*.py tests/story/storyfile tests/judging tests/agents/test_prompt.py tests/formats/test_contract.py \
-	tests/agents/test_contract.py
+CORE := $(filter-out tests/test_docs.py tests/test_no_network.py tests/test_main.py,$(wildcard tests/test_*.py)) \
+	tests/story tests/judging tests/agents/test_prompt.py tests/formats/test_contract.py tests/agents/test_contract.py
 quick: .venv/dev .venv/local lint
 	$(BIN)/pytest $(WORKERS) $(CORE)
 

@@ -25,7 +25,8 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > LEAST_ROOM:
     tempfile.tempdir = str(MEMORY)
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # threads that wait for each other take others' cores
     os.environ[variable] = "1"
-os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers share what they encode
+    os.environ["UNDERSTUDY_CACHE"] = tempfile.mkdtemp(prefix="understudy-tests-")
 os.environ["UNDERSTUDY_CONFIG"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no settings")
 os.environ["XDG_DATA_HOME"] = str(Path(os.environ["UNDERSTUDY_CACHE"]) / "no data")
 for variable in [name for name in os.environ if name.startswith(("UNDERSTUDY_LLM_", "UNDERSTUDY_LOG_", "OPENAI_"))]:

@@ -5,6 +5,7 @@ Notes tell what was done once: of their commands it is checked that they exist, 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
@@ -69,6 +70,16 @@ def test_commands_run_in_the_order_they_are_printed(
             assert result.exit_code == 0, f"{command}\n{result.output}"
             outputs[command.text] = result.stdout
         compare(command, outputs[command.text])
+    if page == "README.md":
+        check_probes(folder / "guarded.json")
+
+
+def check_probes(items: Path) -> None:
+    """As README says: behind the guards no violation, and most of what must be said is, from old lines and facts."""
+    probes, with_must = json.loads(items.read_text())["items"]
+    assert probes["marks"]["violations"] == [0.0] * 68
+    assert len(with_must["names"]) == 27
+    assert sum(with_must["marks"]["must"]) >= 17  # 20 here; another processor may round a score otherwise
 
 
 def without_comment(command: PrintedCommand) -> str:

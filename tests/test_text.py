@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.text import did_you_mean, fold, guess_language, pieces, sentence_ends, sentences, stop_words, words
+from understudy.text import (
+    _loaded_pieces,
+    did_you_mean,
+    fold,
+    guess_language,
+    sentence_ends,
+    sentences,
+    stop_words,
+    words,
+)
 
 
 def test_english_words_keep_their_apostrophes() -> None:
@@ -28,7 +37,7 @@ def test_chinese_is_cut_without_a_file_in_the_shared_temporary_folder(
     planted = tmp_path / "jieba.cache"
     planted.write_bytes(marshal.dumps(({"我喜欢这个澡": 10**9}, 10**9)))
     before = planted.read_bytes()
-    cut = pieces.__wrapped__("zh")
+    cut = _loaded_pieces.__wrapped__("zh")
     assert "澡堂" in cut("我喜欢这个澡堂。")
     assert [path.name for path in tmp_path.iterdir()] == ["jieba.cache"]
     assert planted.read_bytes() == before

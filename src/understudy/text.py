@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar
 
 from understudy.errors import InputError, MissingExtra
@@ -211,9 +212,17 @@ def tokenizer(language: str) -> Callable[[str], list[str]]:
     return lambda text: [piece.lower() for piece in tokenize(text) if WORD.search(piece)]
 
 
-@cache
 def pieces(language: str) -> Callable[[str], list[str]]:
     """Splits a text into words as they are written and the punctuation between them; English into words alone."""
+    with _LOADING:  # a dictionary takes a second to load: threads that ask at once wait for one of them
+        return _loaded_pieces(language)
+
+
+_LOADING = Lock()
+
+
+@cache
+def _loaded_pieces(language: str) -> Callable[[str], list[str]]:
     return {"en": _english, "ja": _japanese, "zh": _chinese}[known(language)]()
 
 

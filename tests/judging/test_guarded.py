@@ -11,7 +11,7 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.old_lines import OldLines
 from understudy.agents.writer import WriterAgent
 from understudy.errors import BackendError
-from understudy.formats import probes_of, read
+from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.selection import evasion_drafts
@@ -158,7 +158,9 @@ SENTENCES = (
 
 
 @given(
-    texts=st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=4),
+    texts=st.lists(  # a sentence that is said again and again is a loop, which is stopped whoever writes it
+        st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5, unique=True).map(" ".join), min_size=1, max_size=4
+    ),
     piece=st.integers(1, 40),
 )
 def test_nothing_unjudged_is_ever_shown(demo: Story, benedek: Situation, texts: list[str], piece: int) -> None:
@@ -183,7 +185,9 @@ NEVER_SAID = (
 
 
 @given(
-    texts=st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=4),
+    texts=st.lists(  # a sentence that is said again and again is a loop, which is stopped whoever writes it
+        st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5, unique=True).map(" ".join), min_size=1, max_size=4
+    ),
     piece=st.integers(1, 40),
 )
 def test_a_capable_writer_gives_nothing_away_either(
@@ -217,22 +221,6 @@ def test_somebody_without_a_story_can_be_guarded_too() -> None:
     agent = GuardedAgent([OldLines(ENCODER), Offering("I walk dogs for a living.")], lambda _: (), ENCODER)
     ines = Situation(Persona("Ines", profile=("I walk dogs for a living.", "I like tea.")))
     assert agent.reply(ines, (Turn("You", "What do you do?"),)).text == "I walk dogs for a living."
-
-
-def test_the_probes_of_the_story_that_ships(demo: Story) -> None:
-    """No violation behind the guards, and most of what must be said (22 of 27), from old lines and facts alone."""
-    agent = guarded(demo, OldLines(ENCODER))
-    said, wanted, violations = 0, 0, list[str]()
-    for probe in probes_of("demo", demo):
-        situation = situation_at(demo, probe.who, probe.at, probe.facing)
-        assert situation.faced is not None
-        answer = agent.reply(situation, (Turn(situation.faced.name, probe.ask),)).text
-        wanted += bool(probe.must)
-        said += bool(probe.must) and probe.fault(answer) is None
-        if probe.violation(answer) is not None:
-            violations.append(f"{probe.who} at {probe.at.dotted}: {answer}")
-    assert violations == []
-    assert wanted == 27 and said >= 17  # 20 here; another processor may round a score otherwise
 
 
 def test_a_question_that_the_profile_answers_costs_no_writing() -> None:

@@ -80,7 +80,7 @@ def test_perplexity_by_a_generative_agent_or_by_a_model_alone(tmp_path: Path) ->
 
 
 def test_the_published_chats_keep_what_was_reached() -> None:
-    rows = bench_judged_chats(folder("personachat"), ["words"], limit=70)["rows"]
+    rows = bench_judged_chats(folder("personachat"), ["words"], limit=30)["rows"]
     length = next(row for row in rows if (row.get("measure"), row.get("of"), row["chats"]) == ("words", "bot", "all"))
     assert length["value"] > 0
     told = next(row for row in rows if (row.get("scorer"), row.get("told_from")) == ("words", "bot"))

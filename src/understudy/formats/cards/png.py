@@ -18,9 +18,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import hypot
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from understudy.errors import InputError
 
@@ -227,14 +229,12 @@ def portrait(name: str) -> bytes:
     letters = initials(name)
     strokes = _lettering(letters) if letters else _pattern(seed)
     hue = seed[0] / 256
-    ground = [_colour(hue, 0.62 - 0.24 * y / SIZE) for y in range(SIZE)]
-    rows = bytearray()
-    for y, cover in enumerate(_covers(strokes)):
-        rows.append(0)
-        rows += bytes(ground[y] * SIZE) if not cover else _mixed(ground[y], cover)
+    ground = np.array([_colour(hue, 0.62 - 0.24 * y / SIZE) for y in range(SIZE)])[:, None, :]
+    picture = np.rint(ground + (np.array(INK) - ground) * _cover(strokes)[:, :, None]).astype(np.uint8)
+    rows = np.pad(picture.reshape(SIZE, -1), ((0, 0), (1, 0)))  # a zero before a row: it is stored as it is
     header = SIZE.to_bytes(4, "big") * 2 + bytes((8, 2, 0, 0, 0))  # eight bits each of red, green and blue
     return bytes_of(
-        (PngChunk(b"IHDR", header), PngChunk(b"IDAT", zlib.compress(bytes(rows), 9)), PngChunk(b"IEND", b""))
+        (PngChunk(b"IHDR", header), PngChunk(b"IDAT", zlib.compress(rows.tobytes(), 9)), PngChunk(b"IEND", b""))
     )
 
 
@@ -270,33 +270,30 @@ def _colour(hue: float, lightness: float) -> tuple[int, int, int]:
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
-def _covers(strokes: Sequence[Stroke]) -> list[list[float]]:
-    """For each row of the picture how much ink covers each pixel; an empty list for a row without any."""
+def _cover(strokes: Sequence[Stroke]) -> NDArray[np.float64]:
+    """How much ink covers each pixel."""
     width = max(x for stroke in strokes for x, _ in stroke)
     unit = min(SIZE * TALLEST / 6, SIZE * WIDEST / max(width, 1))
     left, top = (SIZE - unit * width) / 2, SIZE / 2 - unit * 3
-    covers: list[list[float]] = [[] for _ in range(SIZE)]
+    cover = np.zeros((SIZE, SIZE))
     for stroke in strokes:
         points = [(left + unit * x, top + unit * y) for x, y in stroke]
         for (x1, y1), (x2, y2) in pairwise(points):
-            _draw(covers, (x1, y1), (x2 - x1, y2 - y1), THICKNESS * unit)
-    return covers
+            _draw(cover, (x1, y1), (x2 - x1, y2 - y1), THICKNESS * unit)
+    return cover
 
 
-def _draw(covers: list[list[float]], start: Point, along: Point, thickness: float) -> None:
+def _draw(cover: NDArray[np.float64], start: Point, along: Point, thickness: float) -> None:
     """Ink a line with round ends: a pixel is covered by how far it is within `thickness` of the nearest point on it."""
     (x1, y1), (dx, dy) = start, along
     length = dx * dx + dy * dy or 1.0
     reach = thickness + 1
-    for y in range(int(min(y1, y1 + dy) - reach), int(max(y1, y1 + dy) + reach) + 1):
-        row = covers[y] = covers[y] or [0.0] * SIZE
-        for x in range(int(min(x1, x1 + dx) - reach), int(max(x1, x1 + dx) + reach) + 1):
-            across, down = x + 0.5 - x1, y + 0.5 - y1
-            share = min(1.0, max(0.0, (across * dx + down * dy) / length))
-            cover = thickness + 0.5 - hypot(across - share * dx, down - share * dy)
-            if cover > row[x]:
-                row[x] = min(1.0, cover)
-
-
-def _mixed(ground: tuple[int, int, int], cover: list[float]) -> bytes:
-    return bytes(round(under + (over - under) * share) for share in cover for under, over in zip(ground, INK))
+    part = tuple(
+        slice(int(min(first, first + change) - reach), int(max(first, first + change) + reach) + 1)
+        for first, change in ((y1, dy), (x1, dx))
+    )
+    y, x = np.mgrid[part] + 0.5
+    across, down = x - x1, y - y1
+    share = np.clip((across * dx + down * dy) / length, 0.0, 1.0)
+    inked = thickness + 0.5 - np.hypot(across - share * dx, down - share * dy)
+    cover[part] = np.maximum(cover[part], np.minimum(inked, 1.0))

