@@ -11,7 +11,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -240,7 +240,7 @@ def serve(
     try:
         from understudy.database.database import is_postgres, masked
         from understudy.judging.loading import ApprovedCandidates
-        from understudy.server.access import AccessPolicy, DatabaseSessions
+        from understudy.server.access import AccessPolicy
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
         from understudy.server.database import DataFolder
@@ -282,9 +282,7 @@ def serve(
                 for name, story in opened.items():
                     click.echo(f"{clean(story.title)} is on as '{name}'.")
                 agent_names.extend(filtered)
-            sessions = DatabaseSessions(context.database, policy) if context.database.is_shared else policy.sessions
-            app = make_app(context, replace(policy, sessions=sessions))
-            return make_server(app, serving.behind_proxy, give_up=context.chats.give_up)
+            return make_server(make_app(context, policy), serving.behind_proxy, give_up=context.chats.give_up)
 
         def announce() -> None:
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")

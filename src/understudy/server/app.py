@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from understudy.server import api, application, openai
-from understudy.server.access import AccessPolicy
+from understudy.server.access import AccessPolicy, Sessions
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import pictures
@@ -44,7 +44,7 @@ def make_app(
 ) -> GuardMiddleware:
     """The default `policy` serves this machine only, without a key."""
     return application.make_application(
-        context, OPERATIONS, PAGES, policy or AccessPolicy(), limits, lifespan=_lifespan
+        context, OPERATIONS, PAGES, Sessions(context.database, policy or AccessPolicy()), limits, lifespan=_lifespan
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from server.studies.conftest import AS_ORGANISER, request, study_app
 from studyserver import write_chat, write_likely
 from understudy.server import application
-from understudy.server.access import AccessPolicy, login_routes
+from understudy.server.access import AccessPolicy, Sessions, login_routes
 from understudy.server.middleware import RequestLimits
 from understudy.server.studies import StudyContext, routes
 from understudy.server.studies.routes import TOKEN_PREFIXES, make_study_app
@@ -22,7 +22,12 @@ from understudy.studies.opening import open_study
 from understudy.studies.store import StudyStore, open_study_store
 
 OPERATIONS = (*routes.OPERATIONS, *application.OPERATIONS)
-ROUTES = [*(operation.route() for operation in OPERATIONS), *routes.ROUTES, *login_routes(AccessPolicy())]
+LOGINS = login_routes(Sessions(cast(Any, None), AccessPolicy()))
+ROUTES = [
+    *(operation.route() for operation in OPERATIONS),
+    *routes.ROUTES,
+    *login_routes(Sessions(cast(Any, None), AccessPolicy())),
+]
 ENDPOINTS = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
 PARTICIPANTS = [(method, path) for method, path in ENDPOINTS if path.startswith(TOKEN_PREFIXES)]
 OPEN_TO_ALL = {("GET", "/health"), ("GET", "/login")}

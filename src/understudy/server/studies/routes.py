@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -29,7 +29,7 @@ from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
 from understudy.server import application
-from understudy.server.access import AccessPolicy, DatabaseSessions
+from understudy.server.access import AccessPolicy, Sessions
 from understudy.server.api import get_health
 from understudy.server.drawing.charts import pace_chart
 from understudy.server.middleware import GuardMiddleware, RequestLimits
@@ -439,9 +439,8 @@ def make_study_app(
 
     The default `policy` serves this machine only, without a key.
     """
-    policy = policy or AccessPolicy()
-    policy = replace(policy, sessions=DatabaseSessions(LoginDatabase(context.store), policy))
+    sessions = Sessions(LoginDatabase(context.store), policy or AccessPolicy())
     return application.make_application(
-        context, (*OPERATIONS, *application.OPERATIONS), ROUTES, policy, limits,
+        context, (*OPERATIONS, *application.OPERATIONS), ROUTES, sessions, limits,
         about=ABOUT, summary=SUMMARY, token_prefixes=TOKEN_PREFIXES,
     )  # fmt: skip
