@@ -152,12 +152,7 @@ def _lines(story: Story) -> Iterator[tuple[Moment, str | None, str]]:
 
 
 def _write(
-    story: Story,
-    form: str,
-    output: Path,
-    chair: str | None,
-    addressees: Addressees | None,
-    sources: Mapping[str, Path],
+    story: Story, form: str, output: Path, chair: str | None, addressees: Addressees | None, sources: Mapping[str, Path]
 ) -> int:
     if form in FOLDERS:
         return FOLDERS[form](story, output)

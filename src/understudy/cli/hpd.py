@@ -73,8 +73,7 @@ SHOWN = 24  # chapters
     "--replies", type=click.IntRange(min=0), metavar="N",
     help="Sessions to answer in words. Default: all of agents that write, none of agents that rank.",
 )  # fmt: skip
-@shared("limit seed items")
-@shared("cache output report json")
+@shared("limit seed items cache output report json")
 def hpd(
     options: Options, agents: tuple[str, ...], given: tuple[str, ...], train: Path | None, generation: bool,
     replies: int | None,

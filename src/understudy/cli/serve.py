@@ -216,8 +216,7 @@ def _is_computing(before: set[threading.Thread]) -> bool:
 @click.option("--data", "folder", type=FOLDER, help="Folder of chats and uploads.")
 @database_option
 @serving_options(
-    "processes behind_proxy json_log",
-    processes="Server processes on the address; more than one need --database.",
+    "processes behind_proxy json_log", processes="Server processes on the address; more than one need --database."
 )
 @shared("annotated")
 @ending_with_its_threads()

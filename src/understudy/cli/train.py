@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
 
 from understudy.cli.options import IN_FOLDER, SHARED
 from understudy.cli.show import print_json, screen
@@ -380,20 +380,17 @@ def _bob_lines(out: Path, card: Card) -> Iterator[str]:
 @contextmanager
 def training_bar(name: str) -> Iterator[Progress | None]:
     """A progress bar of the steps, with the loss, on a terminal's stderr; None where there is no terminal."""
-    out = Console(stderr=True)
-    if not out.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
     from rich import progress as rich
 
-    columns = (
-        rich.TextColumn(f"Training {name}"), rich.BarColumn(), rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[loss]}"), rich.TimeRemainingColumn(),
-    )  # fmt: skip
-    with rich.Progress(*columns, console=out, transient=True) as bar:
-        task = bar.add_task("", total=None, loss="")
+    from understudy.cli.progress import bar_of
+
+    columns = rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[loss]}")
+    with bar_of(f"Training {name}", None, *columns, loss="") as bar:
 
         def advance(done: int, total: int, loss: float) -> None:
-            bar.update(task, completed=done, total=total, loss=f"loss {loss:.3f}" if loss else "")
+            bar.update(bar.task_ids[0], completed=done, total=total, loss=f"loss {loss:.3f}" if loss else "")
 
         yield advance

@@ -50,8 +50,15 @@ class ModelName:
     facing: str | None = None
 
     @classmethod
+    @lru_cache(1024)  # clients send the same few names with every request
     def parse(cls, text: str) -> ModelName:
-        return _parse(text)
+        match = PATTERN.fullmatch(text) if len(text) <= MAX_LENGTH else None
+        if match is None:
+            raise _not_a_model(text)
+        story, character, moment, facing = (None if part is None else unquote(part).strip() for part in match.groups())
+        if not story or not character:
+            raise _not_a_model(text)
+        return cls(story, character, moment or "end", facing or None)
 
     def __str__(self) -> str:
         parts = [self.story.translate(ESCAPES), "/", self.character.translate(ESCAPES)]
@@ -60,17 +67,6 @@ class ModelName:
         if self.facing is not None:
             parts += ["#", self.facing.translate(ESCAPES)]
         return "".join(parts)
-
-
-@lru_cache(1024)  # clients send the same few names with every request
-def _parse(text: str) -> ModelName:
-    match = PATTERN.fullmatch(text) if len(text) <= MAX_LENGTH else None
-    if match is None:
-        raise _not_a_model(text)
-    story, character, moment, facing = (None if part is None else unquote(part).strip() for part in match.groups())
-    if not story or not character:
-        raise _not_a_model(text)
-    return ModelName(story, character, moment or "end", facing or None)
 
 
 def _not_a_model(text: str) -> Refused:

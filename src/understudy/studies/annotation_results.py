@@ -204,11 +204,7 @@ def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int =
     return [*rows, *levels]
 
 
-def _f1(
-    pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]],
-    part: Part,
-    seed: int,
-) -> Estimate:
+def _f1(pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]], part: Part, seed: int) -> Estimate:
     counts = []
     for _, ours, theirs in pairs:
         a, b = ({part(claim) for claim in claims} for claims in (ours, theirs))

@@ -26,15 +26,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
-from understudy.people.continuity import (
-    FILE,
-    KINDS,
-    Continuity,
-    Dismissals,
-    Fault,
-    check_continuity,
-    dismissals_path,
-)
+from understudy.people.continuity import FILE, KINDS, Continuity, Dismissals, Fault, check_continuity, dismissals_path
 from understudy.people.draft import StoryDraft, accept, change, draft, read_draft, reject, undecided_of_kind
 from understudy.server.context import AppContext, context_of
 from understudy.server.drawing.charts import COLOURS, learning_chart

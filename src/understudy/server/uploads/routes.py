@@ -12,9 +12,9 @@ from anyio import to_thread
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from understudy.formats.documents import reading_document
-from understudy.server.operations import ENCODER, EVENTS, Call, Operations, attachment
+from understudy.server.operations import EVENTS, Call, Operations, attachment
 from understudy.server.problems import Refused
-from understudy.server.streaming import EventStream
+from understudy.server.streaming import EventStream, server_event
 from understudy.server.uploads.fixes import CastChange, Fix
 from understudy.server.uploads.quotations import (
     QuotationFilter,
@@ -321,12 +321,12 @@ async def _progress(call: Call, query: ProgressQuery) -> Response:
 
     async def events() -> AsyncGenerator[bytes, None]:
         while (job := running()) is not None:
-            yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share, "step": job.step}) + b"\n\n"
+            yield server_event("progress", {"share": job.share, "step": job.step})
             if job.task is not None:
                 await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
             else:
                 await asyncio.sleep(PROGRESS_INTERVAL_S)
-        yield b"event: done\ndata: " + ENCODER.encode(await upload_report(uploads, upload, 0)) + b"\n\n"
+        yield server_event("done", await upload_report(uploads, upload, 0))
 
     return EventStream(events())
 
