@@ -238,15 +238,14 @@ def _possible_subjects(each: ChapterClaims, table: str) -> int:
     people: set[str] = set()
     for claims in each.annotators.values():
         for claim in claims:
-            people |= {claim.who} if isinstance(claim, AnnotatedFact) else _two(claim)
+            if isinstance(claim, AnnotatedFact):
+                people.add(claim.who)
+            elif isinstance(claim, AnnotatedTie):
+                people |= {claim.of, claim.to}
     schema = each.chapter.schema
     if table == FACTS:
         return len(people) * len(schema.attributes)
     return len(list(permutations(people, 2))) * (len(schema.kinds) + len(schema.levels))
-
-
-def _two(claim: AnnotatedRow) -> set[str]:
-    return {claim.of, claim.to} if isinstance(claim, AnnotatedTie) else set()
 
 
 def _level_alpha(chapters: Sequence[ChapterClaims], seed: int) -> Iterator[Row]:

@@ -322,11 +322,9 @@ def _contradictions(table: str, stated: Sequence[tuple[int, AnnotatedRow]]) -> I
     for index, claim in stated:
         if isinstance(claim, AnnotatedTie) and seen.setdefault((claim.subject, claim.since), claim) != claim:
             yield Problem(table, f"{claim.subject} has two levels from {claim.since.dotted}: keep one", index)
-    scenes = sorted(((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=_first_line)
+    scenes = sorted(
+        ((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=lambda pair: pair[1].first
+    )
     for (_, before), (index, after) in pairwise(scenes):
         if after.first <= before.last:
             yield Problem(table, f"This scene begins before the one from {before.first.dotted} is over.", index)
-
-
-def _first_line(pair: tuple[int, AnnotatedScene]) -> Moment:
-    return pair[1].first

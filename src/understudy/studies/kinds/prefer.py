@@ -152,17 +152,13 @@ def _choices(answers: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
 def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """Of two agents the one that won more stands first: an order by name would tell who is who."""
     choices = _choices(answers)
-    pairs = dict.fromkeys(_both(choice) for choice in choices)
+    pairs = dict.fromkeys(frozenset((choice.first, choice.second)) for choice in choices)
     rows: list[Row] = []
     for pair in pairs:
         rates = {name: win_rate(choices, name, *(pair - {name})) for name in pair}
         first, second = sorted(pair, key=lambda name: (-(rates[name].value or 0), name))
         rows.append({"agent": first, "against": second, **rates[first].row()})
     return rows + _modelled(choices, study.seed)
-
-
-def _both(choice: PairwiseChoice) -> frozenset[str]:
-    return frozenset((choice.first, choice.second))
 
 
 def _modelled(choices: Sequence[PairwiseChoice], seed: int) -> list[Row]:
