@@ -24,8 +24,8 @@ from understudy.formats.transcript.labels import (
     collect_statistics,
     read_label,
 )
+from understudy.sources import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.directions import OPENERS, WHOLE, ends_open
-from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 

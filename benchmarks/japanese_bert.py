@@ -20,8 +20,7 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from understudy.metrics.line_metric import load_lines
 from understudy.papers.utterance_metrics.bench import bench_voice
-from understudy.papers.utterance_metrics.persona_models import PersonaTuning
-from understudy.training.persona_lm import LineSettings, SpokenLines, train_masked
+from understudy.training.persona_lm import LineSettings, PersonaTuning, SpokenLines, train_masked
 from understudy.training.run import TrainingTask
 
 SPECIAL = {

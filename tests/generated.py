@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from stories import found_fact, found_tie, write_claims
 from understudy.formats.assembly import Assembly
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Cue,
     Description,

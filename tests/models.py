@@ -154,7 +154,7 @@ def tiny_causal(folder: Path, **told: Any) -> Path:
 def tiny_bob(folder: Path, **told: Any) -> Path:
     """BERT over BERT with random weights, and a mind to end what it says."""
     from understudy.agents.bob import write_bob
-    from understudy.training.bob.trainer import initial_weights, network_card
+    from understudy.training.bob import initial_weights, network_card
 
     base = load_base(tiny_base(folder.with_name(f"{folder.name} base"), width=16))
     weights = initial_weights(base, seed=1)

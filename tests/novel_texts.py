@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.formats.prose import reading as prose_reading
+from understudy.formats import prose as prose_reading
 from understudy.novels import attribution
 from understudy.novels.prose import Attribution, Chapter, NovelCharacter, Paragraph, Prose, Quotation, Span
 

@@ -17,7 +17,7 @@ from understudy.errors import InputError
 from understudy.formats import format_named
 from understudy.formats.assembly import Assembly
 from understudy.formats.evidence import measure
-from understudy.sources.events import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech
+from understudy.sources import CastEntry, Description, Event, Opening, Reader, SceneStart, Speech
 from understudy.sources.names import fold
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story, StoryWriter

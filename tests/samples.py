@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from reading import docx, epub, paragraph
-from understudy.formats.cards.document import card_of
+from understudy.formats.cards import card_of
 from understudy.formats.cards.file import charx_of, png_of
 from understudy.formats.cards.png import portrait
 

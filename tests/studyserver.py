@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, PENDING, REJECTED, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 from understudy.studies import Study

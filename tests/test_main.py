@@ -48,7 +48,7 @@ def hears_ctrl_c() -> None:
         "rich.console",
         "understudy.formats",
         "understudy.cli.score",
-        "understudy.metrics.scoring.lines",  # when the command has begun already
+        "understudy.metrics.scoring",  # when the command has begun already
         "understudy.metrics.voice",
         "understudy.metrics.uppl",
     ],

@@ -103,7 +103,7 @@ def test_no_reader_is_imported_before_a_file_is_of_its_format() -> None:
     code = "import sys, understudy.formats; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     readers = (
-        "card",
+        "cards",
         "convokit",
         "docx",
         "epub",

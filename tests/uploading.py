@@ -22,7 +22,7 @@ import pytest
 from anyio import to_thread
 
 from understudy.errors import InputError
-from understudy.formats.prose import reading as prose_reading
+from understudy.formats import prose as prose_reading
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.server.database import ServerDatabase
 from understudy.server.story_registry import StoryRegistry

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message
 
 from understudy.agents import agent_named
 from understudy.errors import StoryError
-from understudy.formats.cards.document import json_of
+from understudy.formats.cards import json_of
 from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import parse_card
 from understudy.server.app import OPERATIONS, PAGES, make_app

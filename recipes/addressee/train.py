@@ -17,8 +17,8 @@ from recipes.command import recipe
 from understudy.language.model_folder import ModelFolder
 from understudy.metrics.statistics import interval
 from understudy.people.addressees import FEATURES, MODEL
+from understudy.sources.source import sha256_of
 from understudy.training.addressee import STRENGTH, AddressedLine, fit_addressees, held_out, novel_lines
-from understudy.training.dialogues import sha256_of
 from understudy.training.loop import Progress
 from understudy.training.pdnc import QUOTATIONS, novels_in
 from understudy.training.run import TrainingRun, TrainingTask

@@ -30,8 +30,8 @@ from understudy.language.encoding.sequences import Floats
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.metrics.contradiction import LABELS, ROLE, ContradictionModel, pair_features
 from understudy.metrics.statistics import interval
-from understudy.training.bob.examples import NLI_FILES, read_nli_pairs
-from understudy.training.dialogues import sha256_of
+from understudy.sources.source import sha256_of
+from understudy.training.bob_examples import NLI_FILES, read_nli_pairs
 from understudy.training.loop import Optimization, Progress
 from understudy.training.run import TrainingRun, TrainingTask
 

@@ -27,7 +27,7 @@ from understudy.language.backends.causal_lm import base_card
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, Tensors, write_card, write_tensors
 from understudy.metrics.ranking import gold_ranks
-from understudy.training.causal.trainer import base_of
+from understudy.training.causal import base_of
 from understudy.training.loop import Optimization, Progress, no_progress
 from understudy.training.run import TrainingRun, TrainingTask, check_positive
 

@@ -26,7 +26,8 @@ from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.model_folder import ModelFolder, write_card
 from understudy.people.claims import NAME, claims_of, feature_names
 from understudy.people.statements import SAME, encoded, rows_of
-from understudy.training.dialogues import ProfiledTalk, sha256_of, talks_of
+from understudy.sources.source import sha256_of
+from understudy.training.dialogues import ProfiledTalk, talks_of
 from understudy.training.loop import Progress
 from understudy.training.run import TrainingRun, TrainingTask
 

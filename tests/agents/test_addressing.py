@@ -67,6 +67,10 @@ DINA: Is he ill?
 IVO: He drinks.
 DINA: What shall we do?
 IVO: We wait, and we say nothing.
+DINA: Whom do we thank?
+IVO: Thanks, Rodric and gentle Moor, for the rain.
+DINA: Who is at the gate?
+IVO: This is my good friend Rodric.
 ## scene 3: The quay
 Present: Ivo, Captain Moor
 MOOR: Good morrow.
@@ -100,6 +104,8 @@ def said(situation: Situation, words: str) -> Exchange:
         ("Captain Moor", "your key to the porter", "calls somebody else"),
         ("Captain Moor", "Moor knows my heart", "as of somebody else"),
         ("Captain Moor", "He drinks.", "behind the back"),
+        ("Dina", "gentle Moor", "calls somebody else"),
+        ("Dina", "my good friend", "calls somebody else"),
         ("Rodric", "I hate the Moor", ""),
         ("Dina", "I hate the Moor", ""),
         ("Rodric", "Sweet Rodric", ""),

@@ -8,8 +8,8 @@ from novel_texts import write_novels
 from understudy.bench import novels
 from understudy.bench.novels import NovelBench, bench_novels
 from understudy.novels.attribution import shipped_quotation_model
-from understudy.training.quotations.boosting import BoostingSettings
-from understudy.training.quotations.trainer import LearnedNovel, QuotationSettings, predict_unseen
+from understudy.training.boosting import BoostingSettings
+from understudy.training.quotations import LearnedNovel, QuotationSettings, predict_unseen
 
 SMALL = BoostingSettings(trees=20, depth=3, rate=0.4, l2=1, least=0.1, rows=1, columns=1, bins=16)
 

@@ -14,7 +14,7 @@ from server.conftest import serving
 from stories import brass_key
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
-from understudy.metrics.utterances.store import UtteranceStore
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.middleware import RequestLimits

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
 from studyserver import filled, line
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import APPROVED, FILTER
-from understudy.metrics.utterances.store import UtteranceStore
 
 TIDE, LIGHT, STEPS = "The tide keeps its own books.", "Nobody sells a light.", "I counted the steps twice."
 NEAR = "/review?metric=psprob&bound=0.5"

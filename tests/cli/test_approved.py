@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from cliruns import Document, Run, Start
+from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED, Utterance
-from understudy.metrics.utterances.store import open_store
 from understudy.story.types import Moment
 
 ASKED = "What do the gulls know of the weather?"
@@ -109,7 +109,7 @@ def test_what_filter_says_at_its_end_has_no_password(
 ) -> None:
     (tmp_path / "lines.txt").write_text("Good morning.\n", encoding="utf-8")
     opened = open_store(tmp_path / "there.db")
-    monkeypatch.setattr("understudy.metrics.utterances.store.open_store", lambda _: opened)
+    monkeypatch.setattr("understudy.metrics.utterances.open_store", lambda _: opened)
     monkeypatch.setenv("UNDERSTUDY_STORE", "postgresql://me:s3cr3t@host/lines")
     command = ("filter", tmp_path / "lines.txt", "--story", story, "--as", "Ines", "--rule", "anachronism<=0")
     result = run(*command, "--no-vectors")

@@ -10,7 +10,7 @@ import pytest
 
 from cliruns import Document, Run, Start
 from understudy.formats import read
-from understudy.formats.cards.document import card_of
+from understudy.formats.cards import card_of
 from understudy.formats.cards.file import charx_of, picture_of, read_charx
 from understudy.formats.cards.png import portrait
 

@@ -10,8 +10,8 @@ import pytest
 from cliruns import Document, Run
 from understudy.formats import read
 from understudy.metrics import Samples
+from understudy.metrics import scoring as score_lines
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
-from understudy.metrics.scoring import lines as score_lines
 from understudy.registry import Need
 
 LINES = ["The brass key was on its hook.", "", "Quantum flux.", "I keep the keys of the harbour.", "Get out."]

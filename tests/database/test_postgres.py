@@ -13,9 +13,9 @@ import pytest
 from timing import until
 from understudy.database.postgres import Postgres, Timeouts
 from understudy.errors import InputError, Unreachable
-from understudy.metrics.utterances.databases import UtterancePostgres
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
+from understudy.metrics.utterances.vector_indexes import UtterancePostgres
 from understudy.story.types import Moment
 
 AHOY = Utterance("Ahoy.", "Ines")

@@ -19,7 +19,7 @@ from understudy.errors import InputError
 from understudy.formats import FORMATS, read, reader_of
 from understudy.formats.evidence import measure
 from understudy.formats.export import export_folder
-from understudy.sources.events import Description, Heading, SceneStart, Speech, Unread
+from understudy.sources import Description, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import situation_at
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reading import AwkwardScene, awkward_scenes, of_kind, read_bytes, recognises, stands, story_of, told
 from understudy.formats import read, reader_of
 from understudy.formats.conversations import MESSAGES, SHAREGPT, export_messages, export_sharegpt, parse_message
-from understudy.sources.events import Description, Event, Reader, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 TALK = [("human", "Hello."), ("gpt", "Hello yourself.")]

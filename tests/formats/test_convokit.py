@@ -14,7 +14,7 @@ from reading import AwkwardScene, awkward_scenes, events_of, stands, story_of, t
 from understudy.errors import InputError
 from understudy.formats import read, sources_of
 from understudy.formats.convokit import READER, export_convokit
-from understudy.sources.events import Description, SceneStart, Speech, Unread
+from understudy.sources import Description, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 

@@ -14,8 +14,8 @@ from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats.docx import READER, docx_text
 from understudy.formats.hpd.relations import READER as RELATIONS
-from understudy.formats.prose.reading import ExtractedText
-from understudy.sources.events import SceneStart, Speech, Unread
+from understudy.formats.prose import ExtractedText
+from understudy.sources import SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 Document = Callable[[bytes], ExtractedText]

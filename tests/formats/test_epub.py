@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from reading import CONTAINER, damage, epub, recognises, zipped
 from understudy.errors import InputError
 from understudy.formats.epub import READER, epub_text
-from understudy.formats.prose.reading import ExtractedText
+from understudy.formats.prose import ExtractedText
 from understudy.sources.source import SourceFile
 
 Book = Callable[[bytes], ExtractedText]

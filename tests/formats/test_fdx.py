@@ -12,7 +12,7 @@ from samples import FDX
 from understudy.errors import InputError
 from understudy.formats import fountain, reader_of
 from understudy.formats.fdx import READER
-from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 

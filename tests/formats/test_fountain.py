@@ -28,7 +28,7 @@ from understudy.formats.fountain import (
     script_lines,
 )
 from understudy.formats.screenplay import ScreenplayElement
-from understudy.sources.events import CastEntry, Description, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Character

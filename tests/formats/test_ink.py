@@ -10,7 +10,7 @@ from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stan
 from samples import SAMPLES
 from understudy.formats import reader_of
 from understudy.formats.ink import READER
-from understudy.sources.events import Event, Heading, Opening, SceneStart, Unread
+from understudy.sources import Event, Heading, Opening, SceneStart, Unread
 from understudy.sources.source import SourceFile
 
 

@@ -16,7 +16,7 @@ from understudy.errors import InputError
 from understudy.formats import read, reader_of
 from understudy.formats.assembly import Assembly
 from understudy.formats.markdown import READER, export_markdown
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Cue,
     Description,

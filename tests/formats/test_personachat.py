@@ -10,7 +10,7 @@ from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.personachat import READER, examples
-from understudy.sources.events import CastEntry, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 TWO = """\

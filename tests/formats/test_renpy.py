@@ -12,7 +12,7 @@ from samples import SAMPLES
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.renpy import READER
-from understudy.sources.events import CastEntry, Event, Movement, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Event, Movement, SceneStart, Speech, Unread
 
 CAST = 'define e = Character("Eileen", image="eily")\ndefine n = Character(None)\nlabel start:\n'
 

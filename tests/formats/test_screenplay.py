@@ -7,7 +7,7 @@ import pytest
 from reading import of_kind, read_bytes
 from understudy.formats.fountain import READER, fountain_elements
 from understudy.formats.screenplay import outline_of
-from understudy.sources.events import Event, Heading, Opening, SceneStart, Unread
+from understudy.sources import Event, Heading, Opening, SceneStart, Unread
 
 
 def levels_of(*blocks: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from reading import recognises
 from understudy.errors import InputError
 from understudy.formats.export import escaped
 from understudy.formats.script import READER, SPEECH
-from understudy.sources.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 SCRIPT = """\

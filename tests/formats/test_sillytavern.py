@@ -13,7 +13,7 @@ from reading import AwkwardScene, awkward_scenes, of_kind, read_bytes, recognise
 from understudy.errors import InputError
 from understudy.formats import read, reader_of
 from understudy.formats.sillytavern import READER, export_sillytavern, parse_date
-from understudy.sources.events import CastEntry, Description, Event, Heading, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 HEADER = {"user_name": "Tom", "character_name": "Odile", "create_date": "2023-6-19@14h20m", "chat_metadata": {}}

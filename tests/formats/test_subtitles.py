@@ -12,7 +12,7 @@ from reading import damage, of_kind, read_bytes, recognises, speaker_texts, stan
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.subtitles import SUBRIP, WEBVTT
-from understudy.sources.events import Heading, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources import Heading, Opening, Reader, SceneStart, Speech, Unread
 
 Shown = tuple[float, float, str]
 

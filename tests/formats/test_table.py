@@ -21,8 +21,8 @@ from understudy.errors import InputError, MissingExtra, UnknownFormat
 from understudy.formats import read, reader_of
 from understudy.formats.export import export_jsonl
 from understudy.formats.table import PARQUET, READER, SPEECHES, table_reader
+from understudy.sources import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.columns import Columns
-from understudy.sources.events import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 

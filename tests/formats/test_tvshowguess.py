@@ -12,7 +12,7 @@ from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.tvshowguess import READER
-from understudy.sources.events import Description, Heading, SceneStart, Speech, Unread
+from understudy.sources import Description, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 

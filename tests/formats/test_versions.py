@@ -9,7 +9,7 @@ import pytest
 from understudy.formats import read
 from understudy.formats.assembly import SpeechIndex
 from understudy.formats.documents import file_parts
-from understudy.sources.events import Event, Speech
+from understudy.sources import Event, Speech
 from understudy.story.storyfile import Story
 from understudy.story.types import Source
 

@@ -13,8 +13,8 @@ from understudy.formats import read
 from understudy.judging import FilteredAgent, Rule, StoryMetrics
 from understudy.judging.filtering import FilterJob, filter_lines, run_id
 from understudy.metrics.registry import MetricContext
+from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
-from understudy.metrics.utterances.store import open_store
 from understudy.story.dialogue import Candidate, Evidence, Reply, Score, Situation, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story

@@ -21,8 +21,8 @@ from understudy.judging import loading
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.loading import AgentDrafter, ApprovedCandidates, is_guarded, load_guarded
 from understudy.language.backends.backend import ScriptedBackend
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.progress import Cancellation
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Candidate, Reply, Sampling, Situation, Turn, situation_at
 from understudy.story.persona import Persona

@@ -9,7 +9,7 @@ from recipes.contradiction.train import ContradictionSettings, train
 from understudy.errors import InputError
 from understudy.language.model_folder import read_model
 from understudy.metrics.contradiction import ContradictionModel
-from understudy.training.bob.examples import read_nli_pairs
+from understudy.training.bob_examples import read_nli_pairs
 from understudy.training.loop import no_progress
 from understudy.training.run import TrainingTask
 

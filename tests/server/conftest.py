@@ -16,7 +16,7 @@ from stories import brass_key
 from understudy.agents.scripted import Scripted
 from understudy.database import Postgres
 from understudy.formats import read
-from understudy.metrics.utterances.store import UtteranceStore
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.database import APPLICATION_ID

@@ -14,8 +14,8 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from understudy.agents.scripted import Scripted
+from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, Utterance
-from understudy.metrics.utterances.store import open_store
 from understudy.server.access import AccessPolicy
 from understudy.server.app import OPERATIONS, make_app
 from understudy.server.application import PARAMETER

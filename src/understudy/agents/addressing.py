@@ -1,6 +1,6 @@
 """Whom an old line was said to, and whether it can be said to the one faced now.
 
-    called      it calls somebody else: 'Sweet Sir Toby, be patient.'
+    called      it calls somebody else, or points at them: 'Sweet Sir Toby, be patient.' 'This is my brother Frasier.'
     for others  it speaks to somebody ('you', 'read me the number') where the one faced was not there
     of them     it speaks of the one faced as of somebody else, or was said behind their back in talk about them
     asked of    'Who is the man in the hat?' is answered by no line that has nothing of the man and the hat
@@ -44,8 +44,9 @@ TITLE_OF_RANK = (
 BEFORE = rf"(?:^|{MARK})\s*(?:(?i:{'|'.join(LEADING.split())})\.?\s+){{0,3}}"
 CALLING = rf"{BEFORE}(?:(?i:my|thou|good)\s+\w+\s+)?"
 NOT_LISTED = r"(?!\s*,\s*(?:who|whose|he|she|they|his|her|the|and|a|an|or|[A-Z]\w+(?:,| and))\b)"
-AFTER = rf"(?=\s*(?:[,;:.!?…—–”\"]|$)){NOT_LISTED}"
-CLEARLY_AFTER = rf"(?=\s*[,!]){NOT_LISTED}"
+AND_ANOTHER = rf"\s+and\s+(?:(?i:{'|'.join(LEADING.split())})\s+)?[A-Z]\w+"
+AFTER = rf"(?=(?:{AND_ANOTHER})?\s*(?:[,;:.!?…—–”\"]|$)){NOT_LISTED}"
+CLEARLY_AFTER = rf"(?=(?:{AND_ANOTHER})?\s*[,!]){NOT_LISTED}"
 """After a name that is called; before another mark it may be the topic as well: 'Jory Pell. Fell from the yard.'"""
 EPITHET = re.compile(rf"{BEFORE}(?i:{TITLE_OF_RANK}){AFTER}")
 FILLER = re.compile(
@@ -121,6 +122,12 @@ def names_of(other: Other) -> tuple[str, ...]:
 def _vocative(names: tuple[str, ...], is_clear: bool) -> re.Pattern[str] | None:
     joined = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name.strip())
     return re.compile(rf"{CALLING}({joined}){CLEARLY_AFTER if is_clear else AFTER}") if joined else None
+
+
+@lru_cache(4096)
+def _pointed_at(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    joined = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name[:1].isupper())
+    return re.compile(rf"\b[Tt]his is (?:my (?:\w+ ){{0,2}}\w+,? )?(?:[A-Z]\w*\.? )?(?:{joined})\b") if joined else None
 
 
 @lru_cache(4096)
@@ -237,8 +244,8 @@ class Addressing:
         """Those who were there for the line may be called before any mark; others, as who is called in, clearly."""
         there = {self._others[name].name for name in company if name in self._others}
         for who, names in self._names.items():
-            pattern = _vocative(names, bool(company) and who not in there)
-            if pattern is not None and pattern.search(text):
+            patterns = _vocative(names, bool(company) and who not in there), _pointed_at(names)
+            if any(pattern is not None and pattern.search(text) for pattern in patterns):
                 return True
         return False
 

@@ -141,7 +141,7 @@ class Conversation:
             raise StoryError("the talk has begun: /undo what was said, then choose a greeting")
         self.greeting = None
         if number and (is_asked or self.situation.persona.greetings):
-            from understudy.formats.cards.document import greeting_number
+            from understudy.formats.cards import greeting_number
 
             text = greeting_number(self.situation, number)
             self.greeting = Greeting(number, self.situation.persona.moment, text)

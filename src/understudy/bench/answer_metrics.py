@@ -58,19 +58,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example
 from understudy.story.persona import Persona
 
-__all__ = [
-    "NO_LOG_PROBS",
-    "NO_REPLIES",
-    "REPLY_METRICS",
-    "Answers",
-    "answers_of",
-    "likelihood_items",
-    "likelihood_rows",
-    "reply_items",
-    "reply_rows",
-    "right_replies",
-    "wrong_replies",
-]
+__all__ = ["Answers", "answers_of", "right_replies", "wrong_replies"]
 
 NO_LOG_PROBS = "the agent gives no log-probabilities"
 NO_WRONG = "no question has a wrong reply"

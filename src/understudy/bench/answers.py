@@ -27,7 +27,6 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from understudy.agents import AGENTS, agent_named
 from understudy.agents.writer import WriterAgent
-from understudy.bench.run import sha256
 from understudy.database.record_log import Record, RecordLog
 from understudy.errors import AgentError, MissingAnswer
 from understudy.formats.personachat import examples
@@ -35,7 +34,7 @@ from understudy.language.lexical import TfIdf
 from understudy.metrics.generation import word_units
 from understudy.metrics.overlap import unigram_f1
 from understudy.progress import Progress, ignore_progress
-from understudy.sources.source import SourceFile
+from understudy.sources.source import SourceFile, sha256_of
 from understudy.story.dialogue import (
     Agent,
     BatchAgent,
@@ -48,13 +47,10 @@ from understudy.story.dialogue import (
 )
 
 __all__ = [
-    "BY_REPLY",
     "CandidateLikelihoods",
     "GeneratedReply",
     "JudgedAgent",
-    "ManyRanker",
     "MissingAnswers",
-    "RankingQuestion",
     "judged_agent",
     "likelihoods_of",
     "prompt_of",
@@ -196,7 +192,7 @@ def _fingerprint(judged: JudgedAgent, questions: Sequence[Example], data: Path |
     """What names the answers of an agent to some questions in a cache: another agent or question changes it."""
     payload = [[example.name, _told(example.situation), example.history, example.candidates] for example in questions]
     card = getattr(judged.agent, "card", None)
-    text = json.dumps([judged.name, card, payload, data and sha256(data)], default=str)
+    text = json.dumps([judged.name, card, payload, data and sha256_of(data)], default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

@@ -39,17 +39,7 @@ from understudy.story.types import Line, Moment, Scene, holding_at
 from understudy.story.wording import about_other
 from understudy.text import tokenizer
 
-__all__ = [
-    "HOSTILE",
-    "GuardingAgent",
-    "Judge",
-    "Offer",
-    "OfferedDrafts",
-    "agent_judge",
-    "bench_guard",
-    "offered_drafts",
-    "rule_judge",
-]
+__all__ = ["GuardingAgent", "Judge", "agent_judge", "bench_guard", "rule_judge"]
 
 HOSTILE = ("later", "unwitnessed", "secrets")
 OWN = "own"

@@ -43,16 +43,7 @@ from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import NovelCharacter, Prose, Quotation, Span
 from understudy.training.pdnc import AnnotatedNovel
 
-__all__ = [
-    "AnnotatedCharacter",
-    "CastFigures",
-    "FoundNovel",
-    "QuotationFigures",
-    "annotated_cast",
-    "cast_figures",
-    "quotation_figures",
-    "read_found",
-]
+__all__ = ["FoundNovel", "annotated_cast", "read_found"]
 
 MARKS = frozenset('"“”«»„「」『』')
 ENOUGH = 0.5

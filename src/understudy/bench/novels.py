@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from understudy.bench.novel_text import FoundNovel, annotated_cast, read_found
-from understudy.bench.run import Row, figure_row, manifest_of, sampled, sha256
+from understudy.bench.run import Row, figure_row, manifest_of, sampled
 from understudy.metrics.statistics import Interval, calibration_error, interval
 from understudy.novels.attribution import QuotationModel, shipped_quotation_model, shipped_training_files
 from understudy.novels.context import Floats
 from understudy.progress import Progress, ignore_progress
+from understudy.sources.source import sha256_of
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
-from understudy.training.quotations.trainer import (
+from understudy.training.quotations import (
     JudgedNovel,
     LearnedNovel,
     QuotationSettings,
@@ -38,7 +39,7 @@ from understudy.training.quotations.trainer import (
     predict_unseen,
 )
 
-__all__ = ["LEFT_OUT", "NovelBench", "bench_novels", "left_out_models", "model_of"]
+__all__ = ["NovelBench", "bench_novels"]
 
 BLOCK = 50  # quotations that are drawn together within a novel
 GIVEN, FOUND = "given", "found"
@@ -98,7 +99,7 @@ def _models(
 
 
 def _annotations(folder: Path, novels: Sequence[AnnotatedNovel]) -> dict[str, str]:
-    return {f"{novel.name}/{QUOTATIONS}": sha256(folder / novel.name / QUOTATIONS) for novel in novels}
+    return {f"{novel.name}/{QUOTATIONS}": sha256_of(folder / novel.name / QUOTATIONS) for novel in novels}
 
 
 def _given_rows(judged: Sequence[JudgedNovel], seed: int) -> Iterator[Row]:

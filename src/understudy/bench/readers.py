@@ -24,17 +24,17 @@ from typing import Any
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from understudy.bench.run import Row, figure_row, manifest_of, sampled, sha256
+from understudy.bench.run import Row, figure_row, manifest_of, sampled
 from understudy.errors import InputError
 from understudy.formats import reader_of, table
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.tvshowguess import folder_of
 from understudy.metrics.statistics import RESAMPLES, totals_interval
+from understudy.sources import Event, Heading, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import BRACKETED
-from understudy.sources.events import Event, Heading, Reader, SceneStart, Speech, Unread
-from understudy.sources.source import SourceFile
+from understudy.sources.source import SourceFile, sha256_of
 
-__all__ = ["FUZZY", "Episode", "Said", "aligned", "bench_readers", "common_starts", "who", "words"]
+__all__ = ["Episode", "bench_readers", "who", "words"]
 
 FUZZY = 90.0
 JOINING = frozenset(("and", "together", "simultaneously"))
@@ -206,7 +206,7 @@ def bench_readers(data: Path, limit: int | None = None, seed: int = SEED) -> dic
         raise InputError(f"holds no {PREPARED}: name the folder that has it, or the one that has tvshowguess/", data)
     rows = [*_transcript_rows(data, limit, seed), *_accounted_rows(data)]
     manifest = manifest_of("readers", [], seed, limit, {"fuzzy": FUZZY, "resamples": RESAMPLES})
-    return {"rows": rows, "manifest": manifest | {"data": {f"tvshowguess/{PREPARED}": sha256(prepared)}}}
+    return {"rows": rows, "manifest": manifest | {"data": {f"tvshowguess/{PREPARED}": sha256_of(prepared)}}}
 
 
 def _transcript_rows(data: Path, limit: int | None, seed: int) -> list[Row]:

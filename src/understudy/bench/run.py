@@ -11,7 +11,6 @@ most; `compared` compares the agents of one run two by two.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import platform
@@ -28,7 +27,10 @@ from numpy.typing import NDArray
 from understudy import __version__
 from understudy.errors import InputError
 from understudy.metrics.ranking import RANKING, per_item
-from understudy.metrics.statistics import Interval, holm, interval, paired_p, wilson
+from understudy.metrics.statistics import Interval, adjust_p_values, interval, paired_p, wilson
+from understudy.progress import Progress
+from understudy.sources.jsonstream import load_json
+from understudy.sources.source import sha256_of
 
 __all__ = [
     "Document",
@@ -41,11 +43,10 @@ __all__ = [
     "document_of",
     "figure_row",
     "groups_of",
-    "load_items",
     "manifest_of",
     "no_paper",
+    "progress_on",
     "sampled",
-    "sha256",
     "share_figure",
     "write_items",
 ]
@@ -69,6 +70,11 @@ def sampled(every: Sequence[Item], limit: int | None, seed: int) -> list[Item]:
     if limit is None or limit >= len(every):
         return list(every)
     return [every[index] for index in np.sort(np.random.default_rng(seed).choice(len(every), limit, replace=False))]
+
+
+def progress_on(progress: Progress, what: str) -> Progress:
+    """Reports of something that is done for one condition, file or other part."""
+    return lambda doing, done, total: progress(f"{doing}, {what}", done, total)
 
 
 def no_paper(metric: str) -> None:
@@ -111,7 +117,7 @@ def manifest_of(
     return {
         "bench": bench,
         "version": __version__,
-        "data": {path.name: sha256(path) for path in sorted(set(files))},
+        "data": {path.name: sha256_of(path) for path in sorted(set(files))},
         "seed": seed,
         "limit": limit,
         "settings": dict(settings),
@@ -119,11 +125,6 @@ def manifest_of(
         "python": platform.python_version(),
         "libraries": {name: installed for name in LIBRARIES if (installed := _installed(name)) is not None},
     }
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _installed(name: str) -> str | None:
@@ -164,10 +165,7 @@ def write_items(path: Path, items: Sequence[Items], manifest: Mapping[str, Any])
 
 def load_items(path: Path) -> list[Items]:
     """What a saved run holds item by item."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"is not a JSON document: {error}", path) from error
+    document = load_json(path, ", so it is not a JSON document of a run: save one with --items FILE or -o FILE")
     records = document.get("items") if isinstance(document, dict) else None
     if not isinstance(records, list) or not records:
         raise InputError("holds no results item by item: save them with --items FILE or -o FILE", path)
@@ -230,7 +228,7 @@ def compare_runs(
                 rows.append(row | {"p_value": paired_p(now, was, of_groups, seed)})
         moved += [{**what, **change} for change in _changes(ours, theirs)]
     for metric in dict.fromkeys(row["metric"] for row in rows):
-        _adjust([row for row in rows if row["metric"] == metric])
+        adjust_p_values([row for row in rows if row["metric"] == metric], "p_value")
     moved.sort(key=_distance, reverse=True)
     manifest = {"bench": "compare", "first": str(first), "second": str(second), "seed": seed}
     return {"rows": rows, "differ_most": moved[:shown], "differ": len(moved), "manifest": manifest}
@@ -248,12 +246,6 @@ def _changes(ours: Items, theirs: Items) -> Iterator[Row]:
         for name, was, now in zip(ours.names, before[metric], after[metric]):
             if was != now and not np.isnan(was - now):
                 yield {"item": name, "metric": metric, "first": float(was), "second": float(now)}
-
-
-def _adjust(family: Sequence[Row]) -> None:
-    """Adds p values adjusted after Holm for all of the rows."""
-    for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-        row["p_adjusted"] = adjusted
 
 
 def _known(ours: Marks, theirs: Marks) -> NDArray[np.bool_]:
@@ -339,6 +331,6 @@ def compared(items: Sequence[Items], metrics: Sequence[str], on: str, seed: int 
             agents = [first.judged["agent"], second.judged["agent"]]
             row = {on: first.judged[on], "metric": metric, "agents": agents, "difference": value, "low": low}
             family.append(row | {"high": high, "p_value": paired_p(ours, theirs, groups, seed), "n": len(groups)})
-        _adjust(family)
+        adjust_p_values(family, "p_value")
         rows += family
     return rows

@@ -35,16 +35,7 @@ from understudy.story.persona import Other, Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Exchange, Line, Moment
 
-__all__ = [
-    "Pairing",
-    "halved",
-    "hold_chat",
-    "hold_chats",
-    "manifest_path",
-    "personachat_exchanges",
-    "personachat_pairings",
-    "story_pairings",
-]
+__all__ = ["halved", "hold_chats", "personachat_exchanges", "personachat_pairings", "story_pairings"]
 
 Profiles = tuple[tuple[str, ...], tuple[str, ...]]
 FIRST = Moment((0,), ("line",))  # when lines of no story were said
@@ -156,10 +147,11 @@ def _has_spoken(situation: Situation) -> bool:
 # The sides take turns, side 0 first; each reply is asked for with the situation of its side and everything said so far.
 # A replayed person says what they said in the dialogue that the profiles are from, whatever is answered.
 #
-# Chats are appended to a file of JSON lines (see `records`), each when it is over. Beside it stands FILE.manifest.json:
-# which agents, data, seed and settings. A run that was stopped goes on where it was, and one with other settings is
-# refused. Nothing is drawn at random but which profiles, so the same run gives the same chats where the agents do.
-# Where answers of an agent are still to come in files, every chat is held as far as it goes, and no further.
+# Chats are appended to a file of JSON lines (see `formats.chat_records`), each when it is over. Beside it stands
+# FILE.manifest.json: which agents, data, seed and settings. A run that was stopped goes on where it was, and one with
+# other settings is refused. Nothing is drawn at random but which profiles, so the same run gives the same chats where
+# the agents do. Where answers of an agent are still to come in files, every chat is held as far as it goes, and no
+# further.
 
 
 Speakers = tuple[tuple[str, Agent | None], tuple[str, Agent | None]]

@@ -25,19 +25,10 @@ from understudy.errors import AgentError, InputError
 from understudy.formats.story_folder import Probe
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
 from understudy.progress import Progress, ignore_progress
-from understudy.story.dialogue import (
-    USER_NAME,
-    Agent,
-    Reply,
-    Sampling,
-    Situation,
-    StreamingAgent,
-    Turn,
-    situation_at,
-)
+from understudy.story.dialogue import USER_NAME, Agent, Reply, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.story.storyfile import Story
 
-__all__ = ["ProbeResult", "TimedAnswer", "ask", "bench_talk"]
+__all__ = ["ask", "bench_talk"]
 
 ALL = "all"
 NO_TOKENS = "the agent does not count tokens"

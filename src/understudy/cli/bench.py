@@ -204,8 +204,7 @@ def voice(
     with ExitStack() as stack:
         tuning = None
         if uppl_model is not None:
-            from understudy.papers.utterance_metrics.persona_models import PersonaTuning
-            from understudy.training.persona_lm import LineSettings
+            from understudy.training.persona_lm import LineSettings, PersonaTuning
 
             models = uppl_models or Path(stack.enter_context(TemporaryDirectory(prefix="understudy-")))
             tuning = PersonaTuning(uppl_model, models, LineSettings(rate=uppl_rate), options.seed)

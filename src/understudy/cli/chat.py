@@ -21,7 +21,7 @@ from understudy.cli.progress import read_with_people
 from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
 from understudy.errors import MissingAnswer, StoryError, UnderstudyError
-from understudy.formats.cards.document import greetings_for
+from understudy.formats.cards import greetings_for
 from understudy.formats.documents import reply_document
 from understudy.people.memory import RememberedChat, open_memory, remembered_person
 from understudy.story.dialogue import NOT_KNOWN_YET, Candidate, Evidence, Reply, StreamingAgent

@@ -16,7 +16,7 @@ from understudy.cli.progress import read_showing, situation_of, working
 from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, shows_letters
 from understudy.errors import InputError
 from understudy.formats import EMBEDDED, read, sources_of
-from understudy.formats.cards.document import Card, card_from_text
+from understudy.formats.cards import Card, card_from_text
 from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import is_charx, missing_assets, read_assets, read_card, read_charx, write_card
 from understudy.formats.conversations import export_messages, export_sharegpt

@@ -95,7 +95,7 @@ def filter_(
     from understudy.metrics.registry import MetricContext
     from understudy.metrics.scoring.engine import line_metrics
     from understudy.metrics.scoring.inputs import pieces
-    from understudy.metrics.utterances.store import open_store
+    from understudy.metrics.utterances import open_store
 
     column = text_column(options.columns)
     parsed = [Rule.parse(rule) for rule in dict.fromkeys((*([RECOMMENDED] if guards else []), *options.rules))]

@@ -189,7 +189,7 @@ def guess_bench(
     """
     if together and not models:
         raise click.UsageError("--together weights the models named: name two or more with --models")
-    from understudy.papers.tvshowguess.bench import MODELS, bench_guess
+    from understudy.papers.tvshowguess import MODELS, bench_guess
 
     measure(
         options,

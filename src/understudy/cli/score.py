@@ -21,8 +21,8 @@ from understudy.story.persona import Persona
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
+    from understudy.metrics.scoring import Row, Tally
     from understudy.metrics.scoring.engine import ScoringRequest
-    from understudy.metrics.scoring.lines import Row, Tally
     from understudy.story.storyfile import Story
 
 EXPLAINED = 10  # lines, up to which each is shown with its reasons
@@ -75,9 +75,9 @@ def score(
     """
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
+    from understudy.metrics.scoring import SETS, Tally, score_rows, score_sets, set_metrics, write_scores
     from understudy.metrics.scoring.engine import ScoringRequest, anywhere, line_metrics
     from understudy.metrics.scoring.inputs import pieces
-    from understudy.metrics.scoring.lines import SETS, Tally, score_rows, score_sets, set_metrics, write_scores
 
     column, output, names = text_column(options.columns), options.output, _names(wanted)
     of_sets = tuple(metric for metric in names if metric in SETS)
@@ -136,7 +136,7 @@ def _check_together(
     model: str | None, labelled: Path | None,
 ) -> None:  # fmt: skip
     """What does not go together, and a place that cannot be written, is said before anything is read."""
-    from understudy.metrics.scoring.lines import PERSONA
+    from understudy.metrics.scoring import PERSONA
 
     if cluster is not None and engine != "daft":
         raise click.UsageError("--cluster goes with --engine daft")
@@ -220,7 +220,7 @@ def _found_anywhere(model: str | None) -> str | None:
 
 def _names(wanted: str | None) -> tuple[str, ...]:
     from understudy.metrics.registry import DEFAULT_METRICS, METRICS
-    from understudy.metrics.scoring.lines import SETS
+    from understudy.metrics.scoring import SETS
 
     names = DEFAULT_METRICS if wanted is None else tuple(dict.fromkeys(name.strip() for name in wanted.split(",")))
     for name in names:

@@ -82,7 +82,7 @@ def causal(
     if bool(data) == bool(story) or (story is None) != (name is None):
         raise click.UsageError("name dialogues with --data, or a character's lines with --story and --as.")
     if story is not None and name is not None:
-        from understudy.training.causal.trainer import base_of
+        from understudy.training.causal import base_of
 
         if unused := [option for option in OF_DIALOGUES if options.pop(option) is not None]:
             raise click.UsageError(f"--{unused[0]} is for dialogues (--data).")

@@ -33,8 +33,8 @@ from understudy.formats import EMBEDDED
 from understudy.story.types import Moment
 
 if TYPE_CHECKING:
+    from understudy.metrics.utterances import UtteranceStore
     from understudy.metrics.utterances.record import ReviewDecision, StoredUtterance
-    from understudy.metrics.utterances.store import UtteranceStore
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -267,7 +267,7 @@ def export(options: Options, store: str, title: str | None, character: str | Non
 
 @contextmanager
 def opened_store(store: str) -> Iterator[UtteranceStore]:
-    from understudy.metrics.utterances.store import open_store
+    from understudy.metrics.utterances import open_store
 
     if "://" not in store and not Path(store).exists():
         raise InputError("no such utterance database: make one with `understudy filter ... --store`", store)

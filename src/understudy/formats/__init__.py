@@ -14,8 +14,8 @@ from understudy.formats.assembly import Assembly, FilesCountAlike
 from understudy.formats.evidence import measure
 from understudy.formats.recognition import FORMATS, TABLES, Format, recognised, recognised_table
 from understudy.formats.story_folder import Probe, read_cast, read_probes
+from understudy.sources import Reader
 from understudy.sources.columns import Columns
-from understudy.sources.events import Reader
 from understudy.sources.source import Progress, SourceFile, no_progress
 from understudy.story.storyfile import Story, StoryWriter, is_story_file
 from understudy.story.storyfile.found import FOUND, found_file_of

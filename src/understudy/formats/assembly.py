@@ -12,8 +12,7 @@ from itertools import chain, islice
 
 from understudy.errors import CastError, InputError
 from understudy.formats.story_folder import CastFile
-from understudy.sources.directions import EVERYBODY
-from understudy.sources.events import (
+from understudy.sources import (
     BoundedEvents,
     CardSource,
     CastEntry,
@@ -29,6 +28,7 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
+from understudy.sources.directions import EVERYBODY
 from understudy.sources.names import CastList, fold, words
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import StoryWriter

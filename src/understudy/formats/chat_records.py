@@ -19,14 +19,13 @@ A persona is an object of JSON lines, too:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.sources.jsonstream import json_lines
+from understudy.sources.jsonstream import json_lines, load_json
 from understudy.sources.source import SourceFile
 
 __all__ = [
@@ -203,10 +202,7 @@ def volunteers_file(data: Path) -> Path:
 
 
 def read_judged_chats(path: Path) -> list[JudgedChat]:
-    try:
-        documents = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # not UTF-8, or not JSON
-        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    documents = load_json(path)
     if not isinstance(documents, list) or not documents:
         raise InputError("is not a list of chats", path)
     return [_judged_chat(document, number, path) for number, document in enumerate(documents, 1)]

@@ -26,7 +26,7 @@ from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 from understudy.formats.export import write_rows
-from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import json_records, shown_json
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile

@@ -27,7 +27,7 @@ from typing import Any
 
 from understudy.errors import InputError
 from understudy.formats.export import new_folder, write_rows
-from understudy.sources.events import Description, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import (
     RecordLocation,
     json_lines,

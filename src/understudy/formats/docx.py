@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from understudy.formats import prose
 from understudy.formats.evidence import measure
-from understudy.formats.prose import reading as prose
-from understudy.formats.prose.reading import (
+from understudy.formats.prose import (
     ExtractedText,
     TextSource,
     join_paragraphs,
@@ -26,8 +26,8 @@ from understudy.formats.prose.reading import (
 )
 from understudy.formats.recognition import FORMATS, recognised
 from understudy.novels.prose import Prose
+from understudy.sources import Event, Reader, Unread
 from understudy.sources.containers import ArchivePart, End, SourceArchive, Start, Text, xml_tokens
-from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 from understudy.text import one_line

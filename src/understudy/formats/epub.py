@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from understudy.errors import InputError
 from understudy.formats.epub_package import FRONT_MATTER, BookPackage, ContentsEntry, element_types, read_package
-from understudy.formats.prose.reading import ExtractedText, join_paragraphs, left_out, read_together, story_events
+from understudy.formats.prose import ExtractedText, join_paragraphs, left_out, read_together, story_events
+from understudy.sources import Event, Reader, Unread
 from understudy.sources.containers import DEEPEST, ArchivePart, End, SourceArchive, Start, Text, Token, xml_tokens
-from understudy.sources.events import Event, Reader, Unread
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 from understudy.text import LANGUAGES

@@ -16,16 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from understudy.formats.screenplay import (
-    CUE,
-    LONGEST,
-    LONGEST_CUE,
-    ElementKind,
-    ScreenplayElement,
-    screenplay_events,
-)
+from understudy.formats.screenplay import CUE, LONGEST, LONGEST_CUE, ElementKind, ScreenplayElement, screenplay_events
+from understudy.sources import Reader
 from understudy.sources.containers import End, Start, xml_tokens
-from understudy.sources.events import Reader
 from understudy.sources.source import SourceFile
 
 __all__ = ["READER"]

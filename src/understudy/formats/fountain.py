@@ -36,7 +36,7 @@ from understudy.formats.screenplay import (
     ScreenplayElement,
     screenplay_events,
 )
-from understudy.sources.events import Reader
+from understudy.sources import Reader
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene

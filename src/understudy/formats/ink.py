@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from understudy.formats.transcript.labels import TranscriptStatistics, speaker_label
+from understudy.sources import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 __all__ = ["READER"]

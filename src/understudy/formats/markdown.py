@@ -41,18 +41,8 @@ from understudy.formats.markdown_syntax import (
     without_escapes,
 )
 from understudy.formats.transcript.labels import TranscriptStatistics, speaker_label
+from understudy.sources import CastEntry, Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import (
-    CastEntry,
-    Description,
-    Event,
-    Heading,
-    Opening,
-    Reader,
-    SceneStart,
-    Speech,
-    Unread,
-)
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line

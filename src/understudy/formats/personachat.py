@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from understudy.sources.events import CastEntry, Event, Opening, Reader, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Event, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Other, Persona

@@ -31,19 +31,9 @@ from understudy.errors import InputError
 from understudy.formats.docx import docx_text
 from understudy.formats.epub import epub_text
 from understudy.formats.export import scenes_with_headings
+from understudy.formats.prose import ExtractedText
 from understudy.formats.prose.narrator import narration_text, spoken_text, unattributed_text
-from understudy.formats.prose.reading import ExtractedText
-from understudy.sources.events import (
-    CastEntry,
-    Description,
-    Event,
-    Heading,
-    Movement,
-    Opening,
-    Reader,
-    SceneStart,
-    Speech,
-)
+from understudy.sources import CastEntry, Description, Event, Heading, Movement, Opening, Reader, SceneStart, Speech
 from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import LineSpans, Spans, Story

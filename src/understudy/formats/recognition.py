@@ -12,14 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
-from understudy.formats.evidence import TIMES, FileEvidence
+from understudy.formats.evidence import TIMES, FileEvidence, measure
 from understudy.formats.markdown_syntax import CAST_LIST, FENCE, atx_heading, bare_line, emphasised_label
 from understudy.novels.prose import Block, paragraphs_of, rows_of, without_frame
+from understudy.sources import Reader
 from understudy.sources.columns import DELIMITERS, Columns
-from understudy.sources.events import Reader
+from understudy.sources.source import SourceFile
 
-__all__ = ["FORMATS", "TABLES", "Format", "is_hpd", "is_personachat", "recognised", "recognised_table"]
+__all__ = ["FORMATS", "TABLES", "Format", "hpd_files", "is_hpd", "is_personachat", "recognised", "recognised_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,12 @@ def is_fdx(evidence: FileEvidence) -> bool:
 
 def is_hpd(evidence: FileEvidence) -> bool:
     return evidence.first_line.startswith("{") and all(key in evidence.text for key in HPD_KEYS)
+
+
+def hpd_files(folder: Path) -> list[Path]:
+    """HPD's files in a folder, or the file itself where it is one."""
+    paths = [folder] if folder.is_file() else sorted(folder.glob("*.json"))
+    return [path for path in paths if is_hpd(measure(SourceFile(path).head(), path))]
 
 
 def is_tvshowguess(evidence: FileEvidence) -> bool:
@@ -405,7 +413,7 @@ TABLES = PARQUET, SPEECHES, TABLE = (
 """Formats whose columns may be named."""
 
 FORMATS: tuple[Format, ...] = (
-    Format("card", is_card, "card"),
+    Format("card", is_card, "cards.reader"),
     Format("epub", is_epub, "epub"),
     Format("docx", is_docx, "docx"),
     PARQUET,
@@ -428,6 +436,6 @@ FORMATS: tuple[Format, ...] = (
     Format("markdown", is_markdown, "markdown"),
     TABLE,
     Format("script", is_script, "script"),
-    Format("prose", is_prose, "prose.reading"),
+    Format("prose", is_prose, "prose"),
     Format("transcript", is_transcript, "transcript.reading"),  # last: it takes any text in which people speak
 )

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from understudy.formats.transcript.labels import TranscriptStatistics
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Description,
     Event,

@@ -18,17 +18,8 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from understudy.formats.transcript.labels import TranscriptStatistics
+from understudy.sources import Description, Event, Heading, Movement, Opening, SceneStart, Speech, Unread
 from understudy.sources.columns import LEVELS, Columns
-from understudy.sources.events import (
-    Description,
-    Event,
-    Heading,
-    Movement,
-    Opening,
-    SceneStart,
-    Speech,
-    Unread,
-)
 from understudy.sources.names import DeclaredNames, is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from understudy.formats.transcript.labels import TranscriptStatistics
+from understudy.sources import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.text import roman_number

@@ -20,8 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Description,
     Event,
@@ -33,6 +32,7 @@ from understudy.sources.events import (
     Speech,
     Unread,
 )
+from understudy.sources.directions import comings_and_goings
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 

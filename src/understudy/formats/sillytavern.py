@@ -21,17 +21,7 @@ from typing import IO, Any
 
 from understudy.formats.conversations import ASSISTANT, USER
 from understudy.formats.export import write_rows
-from understudy.sources.events import (
-    Description,
-    Event,
-    Heading,
-    Opening,
-    Reader,
-    SceneStart,
-    Speech,
-    Unread,
-    check_names,
-)
+from understudy.sources import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread, check_names
 from understudy.sources.jsonstream import json_lines, shown_json
 from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile

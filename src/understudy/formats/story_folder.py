@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError, StoryError, UnknownMoment
-from understudy.sources.events import check_names
+from understudy.sources import check_names
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quoted
 from understudy.story.types import Character, Fact, Moment, Relation, Schema, Source

@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 
 from understudy.formats.evidence import EPISODE, TIMES
 from understudy.formats.transcript.labels import Label, TranscriptStatistics, speaker_label
+from understudy.sources import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import WHOLE, comings_and_goings, ends_open, without_brackets
-from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 from understudy.text import LANGUAGES
 

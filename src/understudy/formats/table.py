@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.errors import MissingExtra, UnknownFormat
 from understudy.formats.rows import TableRow, row_events
+from understudy.sources import Event, Heading, Reader, Unread
 from understudy.sources.columns import SEPARATOR_LINE, Columns, TableFormat, TableSample, table_lines, table_sample
-from understudy.sources.events import Event, Heading, Reader, Unread
 from understudy.sources.jsonstream import parsed_json
 from understudy.sources.source import LONGEST_LINE, SourceFile
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["PARQUET", "READER", "SPEECHES", "table_texts"]
+__all__ = ["PARQUET", "READER", "SPEECHES", "open_parquet", "table_texts"]
 
 MOST_NAMES = 40  # listed in an error
 LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take in the rest of the file
@@ -222,7 +222,7 @@ def parquet_reader(named: Columns | None = None) -> Reader:
     """The reader of Parquet files, for columns of the given names, or of the usual ones."""
 
     def events(source: SourceFile) -> Iterator[Event]:
-        file = _opened(source)
+        file = open_parquet(source)
         schema = file.schema_arrow
         unreadable = {field.name for field in schema if not _is_readable(field.type)}
         numbers = frozenset(field.name for field in schema if _is_number(field.type))
@@ -233,7 +233,7 @@ def parquet_reader(named: Columns | None = None) -> Reader:
     return Reader("parquet", events, with_columns=parquet_reader)
 
 
-def _opened(source: SourceFile) -> Any:
+def open_parquet(source: SourceFile) -> Any:
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -250,7 +250,7 @@ def _damage_reported(source: SourceFile) -> Iterator[None]:
         yield
     except (ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).strip().split("\n")[0][:LONGEST_REASON]
-        raise source.error(f"is a damaged Parquet file ({reason}): write it again") from error
+        raise source.error(f"is not a Parquet file, or damaged ({reason}): write it again") from error
 
 
 def _parquet_rows(source: SourceFile, file: Any, columns: Columns) -> Iterator[TableRow]:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from understudy.formats.transcript.headings import is_boilerplate
 from understudy.formats.transcript.labels import Label, TranscriptStatistics, speaker_label
+from understudy.sources import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.directions import comings_and_goings
-from understudy.sources.events import Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.jsonstream import RecordLocation, json_lines, read_records_at
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source

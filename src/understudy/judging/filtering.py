@@ -27,8 +27,8 @@ from understudy.judging.rules import ALL_GUARDS, GUARD_PREFIX, GUARD_RULES, Rule
 from understudy.language.lexical import Lines
 from understudy.metrics.line_metric import LineMetric, Samples, TextMetric
 from understudy.metrics.registry import MetricContext
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import APPROVED, FILTER, Utterance
-from understudy.metrics.utterances.store import UtteranceStore
 from understudy.story.dialogue import Agent, Candidate, Draft, Evidence, Reply, Score, Situation, Turn
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment

@@ -24,8 +24,8 @@ from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Stories
 from understudy.language.backends.catalog import DEFAULT_MODEL, installed_model
 from understudy.language.backends.settings import is_set_up
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import Sayable
-from understudy.metrics.utterances.store import UtteranceStore
 from understudy.progress import Cancellation
 from understudy.story.dialogue import (
     DEFAULT_SAMPLING,

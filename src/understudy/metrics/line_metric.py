@@ -12,7 +12,6 @@ metrics of what is said look at the plain words.
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.language.lexical import Corpus, Lines
 from understudy.language.lexical.rows import Ints, Reals, sorted_unique
+from understudy.sources.jsonstream import load_json
 from understudy.story.dialogue import Score
 from understudy.story.spoiler_free import scenes_before
 from understudy.story.storyfile import Story
@@ -141,12 +141,7 @@ class Samples:
 
 def load_lines(path: Path) -> dict[str, list[str]]:
     """The lines of each character, from a JSON file {character: [lines]}."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError("no such file", path) from error
-    except ValueError as error:  # not UTF-8, or not JSON
-        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    document: dict[str, list[str]] = load_json(path)
     if not isinstance(document, dict) or not all(_is_lines(said) for said in document.values()):
         raise InputError("is not {character: [lines]}: an object with a list of lines for each character", path)
     return document

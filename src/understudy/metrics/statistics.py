@@ -35,6 +35,7 @@ __all__ = [
     "SWAPS",
     "Estimate",
     "Interval",
+    "adjust_p_values",
     "auc",
     "auc_interval",
     "average_precision",
@@ -303,6 +304,13 @@ def paired_p(
         signs = rng.integers(0, 2, (size, len(sums)), dtype=np.int8)
         extreme += int(np.count_nonzero(np.abs(2.0 * (signs @ sums) - sums.sum()) >= observed))
     return (1 + extreme) / (1 + swaps)
+
+
+def adjust_p_values(rows: Iterable[dict[str, Any]], key: str = "p") -> None:
+    """Adds to the rows that have a p value the one adjusted after Holm, over all of them."""
+    tested = [row for row in rows if key in row]
+    for row, adjusted in zip(tested, holm([row[key] for row in tested])):
+        row["p_adjusted"] = adjusted
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.formats.cards.document import Card, card_from_text, json_of
+from understudy.formats.cards import Card, card_from_text, json_of
 from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import png_of
 from understudy.formats.cards.png import portrait

@@ -9,7 +9,7 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from understudy.metrics.utterances.store import UtteranceStore
+from understudy.metrics.utterances import UtteranceStore
 from understudy.people.memory import MEMORY_FILE, PeopleMemory
 from understudy.server.chats.scene import ChatMemory
 from understudy.server.chats.service import ChatService

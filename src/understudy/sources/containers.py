@@ -6,13 +6,15 @@ anything is unpacked where it says that it would become too large, and while unp
 
 from __future__ import annotations
 
+import math
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import SEEK_END
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, Self, TypeAlias
+from typing import BinaryIO, NamedTuple, Protocol, Self, TypeAlias
 from xml.parsers import expat
 
 from understudy.errors import InputError
@@ -20,6 +22,7 @@ from understudy.sources.source import SourceFile
 
 __all__ = [
     "DEEPEST",
+    "MOST_PARTS",
     "ArchivePart",
     "End",
     "SourceArchive",
@@ -27,6 +30,7 @@ __all__ = [
     "Text",
     "Token",
     "leading_names",
+    "listed_files",
     "xml_tokens",
 ]
 
@@ -40,7 +44,7 @@ LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 SIGNATURE = b"PK\x03\x04"
 END, END_RECORD, LONGEST_END = b"PK\x05\x06", struct.Struct("<4s4H2IH"), 22 + 65535
 LARGEST_LIST = 4 * 1024 * 1024  # bytes
-LARGE_FORM = 0xFFFF  # as a count: it stands elsewhere, for archives that are larger than a book
+LARGE_COUNT, LARGE_FORM, LARGE_LOCATOR = 0xFFFF, b"PK\x06\x07", 20  # how a larger list shows at the end
 SIZE_UNKNOWN, ENCRYPTED = 0x8, 0x1
 DAMAGE = (
     zipfile.BadZipFile,
@@ -67,6 +71,21 @@ def leading_names(head: bytes) -> Iterator[str]:
         at = head.find(SIGNATURE, following)
 
 
+def listed_files(file: BinaryIO) -> float | None:
+    """How many files an archive lists, by the record at its end: no end of them where the list would fill the memory.
+
+    The large form of that record (ZIP64) is for more files or bytes than a book or a card may have. None without one.
+    """
+    file.seek(max(0, file.seek(0, SEEK_END) - LARGE_LOCATOR - LONGEST_END))
+    tail = file.read()
+    end = tail.rfind(END)
+    if end < 0 or len(tail) < end + END_RECORD.size:
+        return None
+    count, length = END_RECORD.unpack_from(tail, end)[4:6]
+    is_large = count == LARGE_COUNT or tail.startswith(LARGE_FORM, max(0, end - LARGE_LOCATOR))
+    return math.inf if is_large or length > LARGEST_LIST else count
+
+
 @dataclass(frozen=True, slots=True)
 class ArchivePart:
     """One part of an archive, as `xml_tokens` reads it; an error names the part."""
@@ -89,7 +108,9 @@ class SourceArchive:
     def __init__(self, source: SourceFile, what: str) -> None:
         self.source, self.what = source, what
         try:
-            self._check_list()
+            with source.path.open("rb") as file:
+                if listed_files(file) == math.inf:  # else an archive, or none, which its opening tells
+                    raise source.error(f"holds more than {MOST_PARTS:,} files: this is not {what} of text")
             self._archive = zipfile.ZipFile(source.path)
             self._parts = {part.filename: part for part in self._archive.infolist()}
             count = len(self._archive.infolist())
@@ -108,18 +129,6 @@ class SourceArchive:
     def size(self) -> int:
         """What all parts unpack to, by what they say."""
         return sum(part.file_size for part in self._parts.values())
-
-    def _check_list(self) -> None:
-        """Refuse a list of contents that would fill the memory, by the record at the end that tells its length."""
-        with self.source.path.open("rb") as file:
-            file.seek(max(0, self.source.size - LONGEST_END))
-            tail = file.read()
-        end = tail.rfind(END)
-        if end < 0 or len(tail) < end + END_RECORD.size:
-            return  # no archive at all, which its opening tells
-        count, length = END_RECORD.unpack_from(tail, end)[4:6]
-        if length > LARGEST_LIST or count == LARGE_FORM:
-            raise self.source.error(f"holds more than {MOST_PARTS:,} files: this is not {self.what} of text")
 
     def __contains__(self, name: str) -> bool:
         return name in self._parts

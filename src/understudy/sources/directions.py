@@ -12,7 +12,7 @@ import re
 from operator import itemgetter
 from typing import Literal
 
-from understudy.sources.events import Cue
+from understudy.sources import Cue
 
 __all__ = [
     "BRACKETED",

@@ -11,8 +11,10 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from understudy.errors import InputError
 from understudy.sources.source import SourceFile, universal_lines
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "json_lines",
     "json_members",
     "json_records",
+    "load_json",
     "parsed_json",
     "read_records_at",
     "shown_json",
@@ -43,6 +46,16 @@ class RecordLocation(NamedTuple):
     line: int
     offset: int
     length: int
+
+
+def load_json(path: Path, remedy: str = "") -> Any:
+    """The document that a file of modest size is; `remedy` says what to do where it is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"is not there: no such file{remedy}", path) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is not JSON in UTF-8 ({error}){remedy}", path) from error
 
 
 def json_members(source: SourceFile, longest: int = LONGEST_RECORD) -> Iterator[tuple[RecordLocation, Any]]:

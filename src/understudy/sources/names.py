@@ -16,8 +16,8 @@ from functools import lru_cache
 from itertools import combinations
 
 from understudy.errors import InputError
+from understudy.sources import CastEntry
 from understudy.sources.directions import BRACKETED
-from understudy.sources.events import CastEntry
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Source
 

@@ -7,6 +7,7 @@ not UTF-8 is read as that; a line that is neither, or holds NUL bytes, is an err
 from __future__ import annotations
 
 import codecs
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = [
     "Progress",
     "SourceFile",
     "no_progress",
+    "sha256_of",
     "universal_lines",
 ]
 
@@ -49,6 +51,11 @@ class NovelSource(Protocol):
 
 def no_progress(_done: int, _doing: str) -> None:
     pass
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def universal_lines(path: Path, most: int) -> Iterator[str]:

@@ -25,6 +25,7 @@ from understudy.agents.bag_ranker import MAX_TURNS, KeyValueMemory, ProfileMemor
 from understudy.errors import InputError
 from understudy.language.lexical import Floats
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, read_model, texts_as_tensor
+from understudy.sources.source import sha256_of
 from understudy.text import words
 from understudy.training.dialogues import (
     ProfiledDialogue,
@@ -32,7 +33,6 @@ from understudy.training.dialogues import (
     dialogues_of,
     held_back,
     questions_of,
-    sha256_of,
     training_file,
 )
 from understudy.training.evaluation import ranking_figures
@@ -42,7 +42,7 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BagSettings", "Vocabulary", "read_embeddings", "train_kv_memory", "train_profile_memory", "train_starspace"]
+__all__ = ["BagSettings", "read_embeddings", "train_kv_memory", "train_profile_memory", "train_starspace"]
 
 Query = Callable[["Tensor", "Tensor", "Tensor", "Tensor", int], "Tensor"]
 """A model's formula: message, profile sentences, which of these are padding, balance b, hops."""

@@ -9,7 +9,6 @@ time (none, the own, both, theirs), the own sentences in random order, and somet
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.language.encoding.sequences import SequenceFormat, Sequencer, Tokens, canonical
+from understudy.sources.jsonstream import load_json
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
 
 if TYPE_CHECKING:
@@ -195,10 +195,7 @@ def read_pairs(folder: Path) -> list[tuple[str, str]]:
     path = folder / PAIRS
     if not path.is_file():
         return []
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not a list of pairs in JSON ({error}): fetch it again, or do without it", path) from error
+    document = load_json(path, ": a list of pairs in JSON belongs here, so fetch it again, or do without it")
     if not isinstance(document, list):
         raise InputError("is not a list of pairs: fetch it again, or do without it", path)
     for pair in document:

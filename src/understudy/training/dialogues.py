@@ -7,7 +7,6 @@ gives one person's profile out in parts, so two profiles that share two sentence
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +14,9 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 from understudy.errors import InputError
-from understudy.formats.evidence import measure
 from understudy.formats.hpd import Session, sessions
 from understudy.formats.personachat import examples
-from understudy.formats.recognition import is_hpd
+from understudy.formats.recognition import hpd_files
 from understudy.language.encoding import Context
 from understudy.people.claims import SceneSpeech
 from understudy.sources.source import SourceFile
@@ -44,7 +42,6 @@ __all__ = [
     "linked_groups",
     "parse_given",
     "questions_of",
-    "sha256_of",
     "some_contexts",
     "talks_of",
     "training_file",
@@ -211,11 +208,6 @@ def linked_groups(items: Iterable[Iterable[Hashable]]) -> list[int]:
     return [root(item) for item in range(len(parents))]
 
 
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def some_contexts(dialogues: Sequence[ProfiledDialogue], seed: int) -> list[Context]:
     """Contexts of questions drawn at random: the own profile, and what was said."""
     questions = [question for question in questions_of(dialogues, "none") if question.history]
@@ -249,7 +241,7 @@ def parse_given(given: str) -> frozenset[str]:
 
 def hpd_training_file(folder: Path) -> Path | None:
     """The English file of HPD in a folder that has no right replies; None where the folder has no file of HPD."""
-    files = [path for path in sorted(folder.glob("*.json")) if is_hpd(measure(SourceFile(path).head(), path))]
+    files = hpd_files(folder)
     training = (path for path in files if all(_is_learnt_from(session) for session in sessions(SourceFile(path))))
     if (path := next(training, None)) is not None or not files:
         return path

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from understudy.errors import InputError
 from understudy.language.encoding.encoder import load_tokenizer
 from understudy.language.model_folder import ModelFolder, write_card
+from understudy.sources.source import sha256_of
 from understudy.training.bert import PackedSequences, pack, unit_vectors
 from understudy.training.corpus import PAIRS, Mixing, Sequences, TokenizedDialogues, batch_of, contrast, read_pairs
 from understudy.training.dialogues import (
@@ -29,7 +30,6 @@ from understudy.training.dialogues import (
     hpd_dialogues,
     hpd_training_file,
     parse_given,
-    sha256_of,
     some_contexts,
     training_file,
 )

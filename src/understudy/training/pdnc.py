@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,13 +31,13 @@ __all__ = [
     "NovelSpeech",
     "annotated_novels",
     "character_aliases",
-    "join_parts",
     "novel_speeches",
     "novels_in",
     "quotation_spans",
-    "read_novel",
     "speeches_of",
 ]
+
+T = TypeVar("T")
 
 TEXT, QUOTATIONS, CHARACTERS = "novel_text.txt", "quotation_info.csv", "character_info.csv"
 KINDS = ("explicit", "anaphoric", "implicit")
@@ -68,38 +68,39 @@ class _QuotationRow(NamedTuple):
     kind: str
 
 
-def _quotation_rows(folder: Path) -> list[_QuotationRow]:
-    path = folder / QUOTATIONS
+def _rows_of(path: Path, what: str, parse: Callable[[dict[str, str]], T]) -> list[T]:
+    """The rows of a table with names of columns."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            return [
-                _QuotationRow(
-                    [(int(start), int(end)) for start, end in ast.literal_eval(row["quoteByteSpans"])],
-                    list(map(str, ast.literal_eval(row["subQuotationList"]))),
-                    row["speaker"].strip(),
-                    tuple(str(name).strip() for name in ast.literal_eval(row["addressees"] or "[]")),
-                    (row.get("quoteType") or "").lower(),
-                )
-                for row in csv.DictReader(file)
-            ]
+            return [parse(row) for row in csv.DictReader(file)]
     except (OSError, KeyError, ValueError, SyntaxError, TypeError, AttributeError) as error:
-        raise InputError(f"is not a list of quotations as PDNC has them ({error})", path) from error
+        raise InputError(f"is not a list of {what} as PDNC has them ({error})", path) from error
+
+
+def _quotation_rows(folder: Path) -> list[_QuotationRow]:
+    return _rows_of(
+        folder / QUOTATIONS,
+        "quotations",
+        lambda row: _QuotationRow(
+            [(int(start), int(end)) for start, end in ast.literal_eval(row["quoteByteSpans"])],
+            list(map(str, ast.literal_eval(row["subQuotationList"]))),
+            row["speaker"].strip(),
+            tuple(str(name).strip() for name in ast.literal_eval(row["addressees"] or "[]")),
+            (row.get("quoteType") or "").lower(),
+        ),
+    )
 
 
 def _characters(folder: Path) -> list[NovelCharacter]:
-    path = folder / CHARACTERS
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return [
-                NovelCharacter(
-                    row["Main Name"],
-                    tuple(sorted(map(str, ast.literal_eval(row["Aliases"])))),
-                    GENDERS.get(row.get("Gender") or "", ""),
-                )
-                for row in csv.DictReader(file)
-            ]
-    except (OSError, KeyError, ValueError, SyntaxError, TypeError) as error:
-        raise InputError(f"is not a list of characters as PDNC has them ({error})", path) from error
+    return _rows_of(
+        folder / CHARACTERS,
+        "characters",
+        lambda row: NovelCharacter(
+            row["Main Name"],
+            tuple(sorted(map(str, ast.literal_eval(row["Aliases"])))),
+            GENDERS.get(row.get("Gender") or "", ""),
+        ),
+    )
 
 
 def character_aliases(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -13,8 +13,9 @@ uppl --model` opens it, and so does anything else that opens such folders.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 from understudy.language.backends.transformer import CAUSAL, MASKED, Transformer, open_transformer
-from understudy.language.model_folder import ModelFolder, write_card
+from understudy.language.lexical.rows import Reals
+from understudy.language.model_folder import CARD, ModelFolder, write_card
 from understudy.metrics.uppl import perplexity
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story
+from understudy.text import guess_language
 from understudy.training.loop import Loss, Optimization, Progress, no_progress
 from understudy.training.pretrained import own_weights, put_weights, write_network
 from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, check_positive, check_shares
@@ -34,7 +37,16 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["LineSettings", "SpokenLines", "train_causal", "train_masked", "weights_digest"]
+__all__ = [
+    "LineSettings",
+    "PersonaTuning",
+    "SpokenLines",
+    "fine_tune",
+    "fine_tuned_scorer",
+    "line_perplexities",
+    "train_causal",
+    "train_masked",
+]
 
 FEWEST = 20  # lines
 MASKED_SHARE = 7  # one of so many tokens is masked
@@ -208,3 +220,51 @@ def masked_loss(model: Transformer, texts: Sequence[str], window: int, seed: int
         return cross_entropy(logits[masked], hidden)
 
     return loss
+
+
+# uPPL by a transformer fine-tuned on each judged character's lines, as the paper has it.
+#
+#     uPPL(u, p) = exp(- mean over tokens w of u of ln P_p(w | ...))
+#
+# P_p is a masked language model (each token covered in turn: pseudo-perplexity) or a causal one, fine-tuned on the
+# lines of p that are not held back. It needs tokens of its own only: no words are cut, and no other character's lines
+# are used.
+
+TRAINERS = {CAUSAL: train_causal, MASKED: train_masked}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaTuning:
+    """From which language model, how, and in which folder its fine-tuned copies are kept for another run."""
+
+    base: str
+    models: Path
+    settings: LineSettings
+    seed: int = 0
+    device: str = "auto"
+
+
+def fine_tuned_scorer(tuning: PersonaTuning) -> str:
+    """The name of the scorer that a base gives: uppl-masked or uppl-causal."""
+    return f"uppl-{open_transformer(tuning.base, 'cpu').kind}"
+
+
+def fine_tune(
+    tuning: PersonaTuning, name: str, texts: Sequence[str], source: str, progress: Progress = no_progress
+) -> Transformer:
+    """The model of one character; one that is in the folder already is opened and not trained again."""
+    base = open_transformer(tuning.base, "cpu")
+    plan = [weights_digest(own_weights(base.network)), asdict(tuning.settings), tuning.seed, list(texts)]
+    key = hashlib.sha256(json.dumps(plan).encode()).hexdigest()[:16]
+    folder = tuning.models / f"{base.kind}-{key}"
+    if not (folder / CARD).is_file():
+        lines = SpokenLines(name, texts, guess_language(" ".join(texts)), source)
+        task = TrainingTask(lines, folder, tuning.settings, tuning.base, seed=tuning.seed, device=tuning.device)
+        TRAINERS[base.kind](task, progress)
+    return open_transformer(folder, tuning.device)
+
+
+def line_perplexities(model: Transformer, texts: Sequence[str]) -> Reals:
+    """Of each line; NaN where it has no token."""
+    log_probs = model.many(texts)
+    return np.array([perplexity(float(np.mean(values))) if values else np.nan for values in log_probs])

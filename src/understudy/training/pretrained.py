@@ -10,7 +10,6 @@ an encoder trained here holds these files too, so that another training can star
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -24,7 +23,8 @@ from understudy.errors import InputError, MissingExtra
 from understudy.language.encoding.sequences import SequenceFormat
 from understudy.language.libraries import import_library
 from understudy.language.model_folder import is_model_folder, read_tensors
-from understudy.training.dialogues import sha256_of
+from understudy.sources.jsonstream import load_json
+from understudy.sources.source import sha256_of
 
 __all__ = [
     "CONFIG",
@@ -156,10 +156,7 @@ def installed_base() -> Path:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not JSON ({error}): choose another --base", path) from error
+    document = load_json(path, ": choose another --base")
     if not isinstance(document, dict):
         raise InputError("is not a JSON object: choose another --base", path)
     return document

@@ -62,7 +62,6 @@ __all__ = [
     "check_output",
     "check_positive",
     "check_shares",
-    "checkpoint_folder",
 ]
 
 CHECKPOINT_EVERY = 50  # steps

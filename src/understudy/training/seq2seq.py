@@ -43,6 +43,7 @@ from understudy.agents.word_tokens import END, SPECIAL, START, UNKNOWN, TokenVoc
 from understudy.errors import InputError
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors, texts_as_tensor
 from understudy.metrics.overlap import glove_ranks
+from understudy.sources.source import sha256_of
 from understudy.training.bag_rankers import read_embeddings
 from understudy.training.dialogues import (
     CONDITIONS,
@@ -51,7 +52,6 @@ from understudy.training.dialogues import (
     ProfiledDialogue,
     dialogues_of,
     held_back,
-    sha256_of,
     training_file,
 )
 from understudy.training.evaluation import ranking_figures
@@ -61,7 +61,7 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["ReplyCounts", "Seq2SeqSettings", "chairs_of", "reply_losses", "train_generative_memory", "train_seq2seq"]
+__all__ = ["Seq2SeqSettings", "reply_losses", "train_generative_memory", "train_seq2seq"]
 
 RECURRENT = ("encoder", "decoder", "attention", "combine")
 HELD = "held-back training dialogues, people not seen in training"

@@ -3,7 +3,7 @@
     data/train/*.json, data/valid/*.json      a novel each: {character: [lines]}
 
 The weights of the score's features are fitted by cross-fitting on questions of the kind that will be asked (see
-`voice_evaluation`): a third of the novels is left out, vectors, rates and the cohort are learnt from the others, and
+`VoiceQuestions`): a third of the novels is left out, vectors, rates and the cohort are learnt from the others, and
 the questions are about that third; so for each third in turn. Then vectors, rates and the cohort are learnt from all
 novels. The figures are of the thirds, each with weights fitted on the other two.
 
@@ -20,7 +20,6 @@ those compared, so that the topic does not give the answer away.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +33,11 @@ from understudy.errors import InputError
 from understudy.language.lexical.logistic import fit_binary, sigmoid
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
+from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import auc, calibration_error
 from understudy.metrics.voice.model import FEW_MARKS, PARTS, SpeakerComparison, SpeakerLines, VoiceModel
 from understudy.metrics.voice.traits import Traits, traits_of
-from understudy.training.dialogues import sha256_of
+from understudy.sources.source import sha256_of
 from understudy.training.loop import Optimization, Progress
 from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
@@ -105,18 +105,7 @@ def _novels(folder: Path) -> tuple[list[dict[str, list[str]]], list[Path]]:
             f"holds no novels: a folder 'train' with at least {THIRDS} JSON files {{character: [lines]}} belongs here",
             folder,
         )
-    novels = []
-    for path in files:
-        try:
-            novel = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
-        if not isinstance(novel, dict) or not all(
-            isinstance(said, list) and all(isinstance(line, str) for line in said) for said in novel.values()
-        ):
-            raise InputError("is not {character: [lines]}", path)
-        novels.append(novel)
-    return novels, files
+    return [load_lines(path) for path in files], files
 
 
 def _heard(novel: Mapping[str, Sequence[str]]) -> dict[str, list[Traits]]:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from generated import NAMES, Plan, plans
 from people import LEVELS, ScenePast, scene
 from understudy.formats import read
-from understudy.formats.card import READER
-from understudy.formats.cards.document import card_from_text, in_version, json_of
+from understudy.formats.cards import card_from_text, in_version, json_of
 from understudy.formats.cards.export import EXCHANGES, CardScene, card_at
 from understudy.formats.cards.file import read_card, write_card
 from understudy.formats.cards.lore_files import book_entries
-from understudy.sources.events import CastEntry, Opening, Speech
+from understudy.formats.cards.reader import READER
+from understudy.sources import CastEntry, Opening, Speech
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Situation, situation_at
 from understudy.story.names import people_at

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from reading import damage
 from understudy.errors import InputError
-from understudy.formats.cards.document import DEEPEST, Card, card_from_json, card_of, in_version, json_of
+from understudy.formats.cards import DEEPEST, Card, card_from_json, card_of, in_version, json_of
 from understudy.formats.cards.file import (
     LARGEST_FILE,
     charx_of,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.formats.cards.document import card_of
+from understudy.formats.cards import card_of
 from understudy.formats.cards.file import png_of
 from understudy.formats.cards.lore_files import book_document, book_entries, parse_lore, read_lore
 from understudy.formats.cards.lorebook import POSITIONS

@@ -13,7 +13,7 @@ from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.hpd import READER, dialogue_examples, examples
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Description,
     FactEntry,

@@ -16,7 +16,7 @@ from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
 from understudy.formats.hpd import relations as hpd_relations
 from understudy.formats.hpd.relations import READER, ChangeLog, DatedSpan
-from understudy.sources.events import CastEntry, Heading, Opening, RelationEntry, Unread
+from understudy.sources import CastEntry, Heading, Opening, RelationEntry, Unread
 from understudy.sources.source import SourceFile
 from understudy.story.persona import persona_at
 from understudy.story.types import Moment, Source

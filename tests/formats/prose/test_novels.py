@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reading import docx, epub
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.formats.prose.reading import align_levels, join_prose, with_declared
+from understudy.formats.prose import align_levels, join_prose, with_declared
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import NovelCharacter
 from understudy.story.types import Character

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from reading import events_of, of_kind, recognises
 from understudy.errors import InputError
-from understudy.formats.prose import reading as prose_reading
-from understudy.formats.prose.reading import READER, prose_events
+from understudy.formats import prose as prose_reading
+from understudy.formats.prose import READER, prose_events
 from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
-from understudy.sources.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 PEOPLE = (NovelCharacter("Odile", ("Odile Marchand", "Madame")), NovelCharacter("Bastien", ("Madame",)))

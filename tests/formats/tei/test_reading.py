@@ -8,7 +8,7 @@ from reading import damage, events_of, of_kind, read_bytes, recognises, stands
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.tei import READER
-from understudy.sources.events import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import CastEntry, Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 HEADER = """\

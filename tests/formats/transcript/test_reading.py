@@ -15,7 +15,7 @@ from understudy.formats.evidence import measure
 from understudy.formats.transcript import reading as transcript
 from understudy.formats.transcript.line_parser import BBCODE
 from understudy.formats.transcript.reading import READER, episode_title, page_lines
-from understudy.sources.events import Description, Event, Heading, Opening, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Heading, Opening, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 HARBOUR = """\

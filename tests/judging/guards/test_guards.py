@@ -44,6 +44,14 @@ def written(text: str) -> Draft:
     return Draft(text, "writer")
 
 
+def test_who_speaks_another_language_than_the_story_is_read_as_may_go_on_so() -> None:
+    text = "Das ist nicht meine Sache, und ich will die Römer nicht sehen, mein Freund."
+    lines = ["Ich bin nicht die, mit der du so reden kannst.", "Und das ist der Wald.", "Wir gehen auf die Jagd."]
+    past = ListPast(exchanges("Thusnelda", *((None, "", line) for line in lines)))
+    assert not_a_reply(Situation(Persona("Thusnelda", past=past)), (), written(text)).passed
+    assert not_a_reply(ZITA, HEARD, written(text)).reason == "is in another language"
+
+
 def old_line(situation: Situation, beginning: str) -> Draft:
     """A line that the character has said, with its moment."""
     line = next(line for line in situation.persona.past.lines() if line.text.startswith(beginning))
@@ -387,6 +395,13 @@ def test_what_is_a_matter_of_style_stops_no_good_writer(text: str) -> None:
     "text",
     [
         "As your AI tutor model, I'd begin with the verbs.",
+        "Certainly! Here's a short reply in the voice of Mara: the rack is dry.",
+        "The rack is by the stove. Let me know if you'd like a longer version.",
+        "I don't retain past conversations, so I cannot say.",
+        "The rack is by the stove. (Note: I kept the tone of the period.)",
+        "Mara is a fictional character, and the novel was written by Jane Doe.",
+        "I'm sorry to hear that you are ill. Please consult a licensed professional.",
+        "Hier ist eine mögliche Antwort: Es steht am Ofen.",
         "I can't swim, being a virtual assistant.",
         "I'm an artificial intelligence, so the weather is all one to me.",
         "As an assistant, I have no feelings about the rack.",
@@ -409,6 +424,10 @@ def test_a_bots_phrases_stop_any_writer(text: str) -> None:
     "text",
     [
         "I am no machine, and I'm not an AI either.",
+        "Is there anything else you want of me?",
+        "My programming classes begin on Monday.",
+        "Mental note: never lend you a rack.",
+        "I'm sorry to hear that you are ill. Sit by the stove.",
         "I'm happy to help you with the rack.",
         "I was an assistant once, to a man who sold virtual pets.",
         "My instructions are to hold the gate.",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.metrics.utterances.store import UtteranceStore, open_store
+from understudy.metrics.utterances import UtteranceStore, open_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

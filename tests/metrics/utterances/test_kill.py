@@ -11,15 +11,15 @@ from contextlib import closing
 
 import pytest
 
+from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED, UNDONE, Utterance, standing_decisions
-from understudy.metrics.utterances.store import open_store
 
 LINES = 40
 DECIDING = f"""
 import sys
 from understudy.errors import InputError
 from understudy.metrics.utterances.record import APPROVED, REJECTED
-from understudy.metrics.utterances.store import open_store
+from understudy.metrics.utterances import open_store
 
 store = open_store(sys.argv[1])
 for round in range(100_000):

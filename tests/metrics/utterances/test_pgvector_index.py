@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from understudy.metrics.utterances import databases
-from understudy.metrics.utterances.databases import UtterancePostgres
+from understudy.metrics.utterances import UtteranceStore, open_store, vector_indexes
 from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
+from understudy.metrics.utterances.vector_indexes import UtterancePostgres
 
 WIDTH = 16
 INDEXES = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('utterances_by_vector_16')"
@@ -29,7 +28,7 @@ def clustered(count: int, seed: int = 0) -> NDArray[np.float32]:
 
 @pytest.fixture
 def store(location: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[UtteranceStore]:
-    monkeypatch.setattr(databases, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(vector_indexes, "EXACT_UP_TO", 100)
     opened = open_store(location)
     lines = [Utterance(f"Line {number}.", ("Ines", "Tobias")[number % 2]) for number in range(300)]
     opened.add(lines, APPROVED, "filter", list(clustered(300)))
@@ -43,7 +42,7 @@ def numbers(store: UtteranceStore, query: NDArray[np.float32], count: int = 10, 
 
 def exact(store: UtteranceStore, query: NDArray[np.float32], count: int = 10, **conditions: Any) -> list[int]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(databases, "EXACT_UP_TO", 10**9)
+        patch.setattr(vector_indexes, "EXACT_UP_TO", 10**9)
         return numbers(store, query, count, **conditions)
 
 
@@ -83,7 +82,7 @@ def test_new_lines_are_found(store: UtteranceStore) -> None:
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases.UtterancePostgres, "largest_k", 64)
+    monkeypatch.setattr(vector_indexes.UtterancePostgres, "largest_k", 64)
     vectors = clustered(300)
     for index in np.argsort(vectors @ vectors[0])[:120].tolist():  # none of them among the nearest 64
         store.decide(index + 1, REJECTED, "Mara")

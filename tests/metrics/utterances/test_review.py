@@ -8,6 +8,7 @@ import pytest
 
 from studyserver import line
 from understudy.errors import InputError
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import (
     APPROVED,
     FILTER,
@@ -18,7 +19,6 @@ from understudy.metrics.utterances.record import (
     standing_decisions,
 )
 from understudy.metrics.utterances.review import MINE, NEW, SECOND, Near, Review
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 
 
 def filled(store: UtteranceStore, marks: dict[str, float | None], decision: str = APPROVED) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from understudy.errors import InputError
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 

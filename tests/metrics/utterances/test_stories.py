@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from understudy.errors import InputError
+from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, PENDING, REJECTED, Utterance
 from understudy.metrics.utterances.review import NEW, Near, Review
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.story.types import Moment
 
 AHOY = Utterance("Ahoy.", "Ines", story="Tides")

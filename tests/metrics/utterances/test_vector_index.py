@@ -16,9 +16,8 @@ import pytest
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.metrics.utterances import databases, vector_indexes
+from understudy.metrics.utterances import UtteranceStore, open_store, vector_indexes
 from understudy.metrics.utterances.record import APPROVED, REJECTED, Utterance
-from understudy.metrics.utterances.store import UtteranceStore, open_store
 from understudy.metrics.utterances.vector_indexes import GraphIndex
 from understudy.story.types import Moment
 
@@ -53,7 +52,7 @@ def add(store: UtteranceStore, vectors: NDArray[np.float32], first: int = 0, dec
 
 @pytest.fixture(autouse=True)
 def low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(databases, "EXACT_UP_TO", 100)
+    monkeypatch.setattr(vector_indexes, "EXACT_UP_TO", 100)
     monkeypatch.setattr(vector_indexes, "BATCH", 150)
 
 
@@ -70,7 +69,7 @@ def numbers(store: UtteranceStore, query: NDArray[np.float32], count: int = 10, 
 
 def exact(store: UtteranceStore, query: NDArray[np.float32], count: int = 10, **conditions: Any) -> list[int]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(databases, "EXACT_UP_TO", 10**9)
+        patch.setattr(vector_indexes, "EXACT_UP_TO", 10**9)
         return numbers(store, query, count, **conditions)
 
 
@@ -161,7 +160,7 @@ def test_a_graph_that_does_not_fit_is_built_anew(tmp_path: Path, replaced: str) 
 def test_where_too_few_neighbours_match_all_that_do_are_compared(
     store: UtteranceStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases.UtteranceSqlite, "largest_k", 64)
+    monkeypatch.setattr(vector_indexes.UtteranceSqlite, "largest_k", 64)
     vectors = clustered(400)
     add(store, vectors)
     far = np.argsort(vectors @ vectors[0])[:150]  # none of them among the nearest 64

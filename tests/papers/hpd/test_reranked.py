@@ -7,7 +7,7 @@ import pytest
 
 import hpdsessions
 from understudy.errors import MissingExtra
-from understudy.papers.hpd.ranking import Reranked, open_reranked
+from understudy.papers.hpd.measures import Reranked, open_reranked
 from understudy.papers.hpd.sessions import CANDIDATES, load_questions, withhold
 from understudy.story.dialogue import Example, Situation, Turn
 

@@ -11,7 +11,16 @@ from measured import TRADES, chat, profile, volunteers
 from realdata import folder
 from understudy.errors import InputError
 from understudy.formats.chat_records import ChatLine, ChatRecord
-from understudy.papers.personachat.profiles import bench_profiles, direction_of, sides_in
+from understudy.papers.personachat.profiles import (
+    Side,
+    bench_profiles,
+    direction_of,
+    error_rows,
+    fields_of,
+    rank_of,
+    sides_in,
+    sides_of,
+)
 from understudy.papers.personachat.profiling import profile_of, sentences_in
 from understudy.papers.personachat.scorers import (
     Training,
@@ -21,7 +30,6 @@ from understudy.papers.personachat.scorers import (
     resemblance_named,
     scorer_named,
 )
-from understudy.papers.personachat.sides import Side, fields_of, sides_of
 
 PAIRS = [(f"i make {trade} .", f"my {trade} are what i live from .") for trade in TRADES]
 
@@ -255,3 +263,19 @@ def test_a_file_without_chats_is_refused(tmp_path: Path) -> None:
     empty.write_text("\n")
     with pytest.raises(InputError, match="holds no chat"):
         sides_in(empty)
+
+
+def test_a_place_by_hand() -> None:
+    ranked = rank_of("3.B.2", 0.5, np.array([0.9, 0.5, 0.5, 0.1], np.float32))
+    assert (ranked.rank, ranked.above) == (4, 0.5), "equal ones come before it in rank, and count half in pairs"
+    assert (ranked.dialogue, ranked.side) == ("3", "3.B")
+    assert rank_of("1.A", 1.0, np.zeros(0, np.float32)).rank == 1
+
+
+def test_chance_is_a_half_in_pairs_and_nearly_one_in_rank() -> None:
+    rng = np.random.default_rng(0)
+    places = [rank_of(f"{n}.A", float(rng.random()), rng.random(100).astype(np.float32)) for n in range(2000)]
+    errors = {row["metric"]: row for row in error_rows({"told": "x"}, places, 0.512, 0)}
+    assert errors["pairwise_error"]["value"] == pytest.approx(0.5, abs=0.02)
+    assert errors["error_rate"]["value"] == pytest.approx(100 / 101, abs=0.01)
+    assert errors["error_rate"]["paper"] == 0.512 and errors["error_rate"]["n"] == 2000

@@ -13,7 +13,7 @@ from server.chats.conftest import events_of
 from server.conftest import Ask, visiting
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
-from understudy.formats.cards.document import card_of, json_of
+from understudy.formats.cards import card_of, json_of
 from understudy.formats.cards.file import parse_card, png_of
 from understudy.formats.cards.png import portrait
 from understudy.server.app import make_app

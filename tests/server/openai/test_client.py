@@ -13,7 +13,7 @@ import pytest
 from server.chats.test_service import reaching
 from understudy.agents.scripted import Scripted
 from understudy.formats import read
-from understudy.formats.cards.document import json_of
+from understudy.formats.cards import json_of
 from understudy.formats.cards.export import card_at
 from understudy.server.app import make_app
 from understudy.server.context import AppContext

@@ -7,7 +7,7 @@ import pytest
 
 from server.conftest import MakeContext
 from studyserver import filled
-from understudy.metrics.utterances.store import UtteranceStore
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.context import AppContext
 
 

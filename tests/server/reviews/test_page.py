@@ -11,8 +11,8 @@ import pytest
 
 from server.conftest import Ask, MakeContext
 from studyserver import line
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import APPROVED, FILTER
-from understudy.metrics.utterances.store import UtteranceStore
 
 EVIL = '<script>alert("x")</script>'
 MARA, INES = {"Cookie": "understudy_reviewer=Mara"}, {"Cookie": "understudy_reviewer=Ines%20Vale"}

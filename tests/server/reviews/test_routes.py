@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from server.conftest import Ask, MakeContext
-from understudy.metrics.utterances.store import UtteranceStore
+from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app
 
 

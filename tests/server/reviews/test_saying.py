@@ -9,8 +9,8 @@ from server.conftest import Ask, MakeContext
 from studyserver import line
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.judging.loading import ApprovedCandidates
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import APPROVED, FILTER
-from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext
 
 GULLS = "The gulls know of the weather what I know of the gulls."

@@ -12,7 +12,7 @@ import pytest
 from understudy.errors import InputError
 from understudy.formats import read
 from understudy.formats.assembly import Assembly
-from understudy.sources.events import Description, Event, Opening, Speech
+from understudy.sources import Description, Event, Opening, Speech
 from understudy.sources.source import SourceFile
 from understudy.story.persona import persona_at
 from understudy.story.storyfile import Story, StoryWriter

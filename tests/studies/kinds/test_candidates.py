@@ -11,7 +11,7 @@ import pytest
 import hpdsessions
 from understudy.bench.answers import judged_agent, scores_of
 from understudy.errors import InputError
-from understudy.papers.hpd.ranking import ranking_marks
+from understudy.papers.hpd.measures import ranking_marks
 from understudy.papers.hpd.sessions import load_questions
 from understudy.progress import ignore_progress
 from understudy.studies import Study

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.people import addressee, feelings, profiles, ties
-from understudy.bench.run import Row, figure_row, manifest_of, sha256
+from understudy.bench.run import Row, figure_row, manifest_of
 from understudy.errors import InputError
 from understudy.progress import Progress, ignore_progress
+from understudy.sources.source import sha256_of
 from understudy.text import did_you_mean
 
-__all__ = ["TASKS", "BenchInputs", "Task", "bench_people"]
+__all__ = ["BenchInputs", "bench_people"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +86,5 @@ def bench_people(inputs: BenchInputs, tasks: Sequence[str] = ()) -> dict[str, An
         rows += task.run(inputs)
     settings = {"tasks": chosen, "judge": None if inputs.judge is None else str(inputs.judge)}
     manifest = manifest_of("people", [], inputs.seed, inputs.limit, settings)
-    data = {path.relative_to(inputs.judged).as_posix(): sha256(path) for path in files}
+    data = {path.relative_to(inputs.judged).as_posix(): sha256_of(path) for path in files}
     return {"rows": rows, "manifest": manifest | {"data": data}}

@@ -25,7 +25,6 @@ nobody has said in the session so far: nothing else could have brought it up.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,22 +46,13 @@ from understudy.people.claims import SceneSpeech
 from understudy.people.own_words import profile_sentences
 from understudy.people.statements import SAME, encoded, statements_in_talk
 from understudy.progress import Progress, ignore_progress
+from understudy.sources.jsonstream import load_json
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
 from understudy.training.dialogues import ProfiledTalk, talks_of
 
-__all__ = [
-    "BOUND",
-    "PROFILE_FILES",
-    "SESSION_FILES",
-    "RecallQuestion",
-    "memory_rows",
-    "questions_of",
-    "ranking_rows",
-    "rows",
-    "sessions_of",
-]
+__all__ = ["BOUND", "PROFILE_FILES", "SESSION_FILES", "memory_rows", "questions_of", "ranking_rows", "rows"]
 
 BOUND = 0.25
 VALID = Path("personachat") / "valid_both_original.txt"
@@ -102,10 +92,7 @@ def sessions_of(folder: Path) -> Iterator[Session]:
 
 
 def _chats(path: Path) -> list[Any]:
-    try:
-        chats: list[Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({error}): the sessions of multi-session chats belong here", path) from error
+    chats: list[Any] = load_json(path, ": the sessions of multi-session chats belong here")
     return chats
 
 

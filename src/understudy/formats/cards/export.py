@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from understudy.formats.cards.document import Card, in_version, one_line
+from understudy.formats.cards import Card, in_version, one_line
 from understudy.formats.cards.lore_files import book_document, book_entries, entry_document
 from understudy.formats.documents import found_sentences, tie_document
 from understudy.story.dialogue import Situation

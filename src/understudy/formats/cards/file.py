@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from understudy.errors import InputError
-from understudy.formats.cards.document import LARGEST_CARD, Card, card_from_json, in_version, json_of
+from understudy.formats.cards import LARGEST_CARD, Card, card_from_json, in_version, json_of
 from understudy.formats.cards.png import (
     SIGNATURE,
     Png,
@@ -38,6 +38,7 @@ from understudy.formats.cards.png import (
     text_chunk,
     text_of,
 )
+from understudy.sources.containers import MOST_PARTS, listed_files
 
 __all__ = [
     "ARCHIVES",
@@ -219,10 +220,6 @@ SCHEMES = ("embeded://", "embedded://")  # the first is how the specification sp
 MAIN_ICON = "assets/icon/images/main.png"
 LARGEST_ASSET = 64 * 1024 * 1024
 LARGEST_ASSETS = 512 * 1024 * 1024
-MOST_ENTRIES = 10_000
-LARGEST_LIST = 4 * 1024 * 1024
-END, END_BYTES, LONGEST_COMMENT = b"PK\x05\x06", 22, 0xFFFF
-ZIP64, ZIP64_BYTES = b"PK\x06\x07", 20
 AGAIN = "export the card again from where it came"
 
 
@@ -316,35 +313,18 @@ def charx_of(card: Card, picture: bytes | None = None, assets: Mapping[str, byte
 @contextmanager
 def _archive(file: Path | bytes, path: Path | None) -> Iterator[zipfile.ZipFile]:
     try:
-        _check_list(file, path)
-        with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
-            yield archive
+        with io.BytesIO(file) if isinstance(file, bytes) else file.open("rb") as stream:
+            number = listed_files(stream)
+            if number is None:
+                raise InputError(f"holds no CHARX archive, or one that breaks off: {AGAIN}", path)
+            if number > MOST_PARTS:
+                raise InputError(f"holds over {MOST_PARTS:,} files, more than a card may: take some of them out", path)
+            with zipfile.ZipFile(stream) as archive:
+                yield archive
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, EOFError) as error:
         raise InputError(f"is a damaged zip file ({error}): {AGAIN}", path) from error
     except OSError as error:
         raise InputError(f"cannot be opened: {error.strerror or error}", path) from error
-
-
-def _check_list(file: Path | bytes, path: Path | None) -> None:
-    """Refuse a list of contents that would fill the memory, by the record at the end that tells its length.
-
-    The large form of that record (ZIP64) is for archives of more files or bytes than a card may have.
-    """
-    longest = ZIP64_BYTES + END_BYTES + LONGEST_COMMENT
-    if isinstance(file, bytes):
-        tail = file[-longest:]
-    else:
-        with file.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, io.SEEK_END) - longest))
-            tail = stream.read()
-    end = tail.rfind(END)
-    if end < 0 or len(tail) < end + END_BYTES:
-        raise InputError(f"holds no CHARX archive, or one that breaks off: {AGAIN}", path)
-    count = int.from_bytes(tail[end + 10 : end + 12], "little")
-    length = int.from_bytes(tail[end + 12 : end + 16], "little")
-    is_large = tail[max(0, end - ZIP64_BYTES) : end].startswith(ZIP64)
-    if is_large or count > MOST_ENTRIES or length > LARGEST_LIST:
-        raise InputError(f"holds over {MOST_ENTRIES:,} files, more than a card may: take some of them out", path)
 
 
 def _bytes_in(archive: zipfile.ZipFile, name: str, limit: int, path: Path | None) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.formats.cards.document import card_of, one_line, whole_characters
+from understudy.formats.cards import card_of, one_line, whole_characters
 from understudy.formats.cards.file import ARCHIVES, content_of, parse_card
 from understudy.formats.cards.lorebook import POSITIONS
 from understudy.formats.cards.png import SIGNATURE

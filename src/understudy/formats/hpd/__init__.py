@@ -32,7 +32,7 @@ from understudy.formats.hpd.relations import (
     statements,
     statements_beside,
 )
-from understudy.sources.events import (
+from understudy.sources import (
     CastEntry,
     Description,
     Event,

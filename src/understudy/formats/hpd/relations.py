@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from understudy.errors import InputError, MissingExtra
+from understudy.sources import CastEntry, Event, Heading, Opening, Reader, RelationEntry, Unread
 from understudy.sources.containers import SourceArchive
-from understudy.sources.events import CastEntry, Event, Heading, Opening, Reader, RelationEntry, Unread
 from understudy.sources.names import unambiguous_aliases
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Relation, Schema, Source

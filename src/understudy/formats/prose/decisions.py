@@ -43,7 +43,6 @@ __all__ = [
     "set_not_speech",
     "set_speaker",
     "split_people",
-    "write_doubtful",
 ]
 
 ID_LENGTH = 8

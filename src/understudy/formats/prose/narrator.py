@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from understudy.novels.lexicon import WORD, lexicon_of
 from understudy.novels.marks import is_thought
 from understudy.novels.prose import Attribution, NovelCharacter, Prose, Quotation, Span, is_scene_break, joined, trimmed
-from understudy.sources.events import Description, Event, Heading, SceneStart, Speech, Unread
+from understudy.sources import Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source

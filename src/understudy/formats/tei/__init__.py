@@ -21,20 +21,9 @@ from dataclasses import dataclass, field
 
 from understudy.formats.tei.metadata import DIVISION, PERSONS, PlayMetadata, identifiers, read_metadata
 from understudy.formats.tei.people import facts_and_ties
+from understudy.sources import CastEntry, Cue, Description, Event, Heading, Opening, Reader, SceneStart, Speech, Unread
 from understudy.sources.containers import End, Start, xml_tokens
 from understudy.sources.directions import comings_and_goings, falls_asleep
-from understudy.sources.events import (
-    CastEntry,
-    Cue,
-    Description,
-    Event,
-    Heading,
-    Opening,
-    Reader,
-    SceneStart,
-    Speech,
-    Unread,
-)
 from understudy.sources.names import is_group, words
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Source

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import permutations, product
 from typing import NamedTuple
 
-from understudy.sources.events import FactEntry, RelationEntry
+from understudy.sources import FactEntry, RelationEntry
 from understudy.sources.names import fold
 from understudy.story.types import Fact, Moment, Relation, Source
 from understudy.story.wording import gender_of, plain_term, terms

@@ -33,8 +33,8 @@ from understudy.formats.transcript.labels import (
     TranscriptStatistics,
     speaker_label,
 )
+from understudy.sources import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_goings, ends_open, without_brackets
-from understudy.sources.events import Cue, Description, Event, Heading, SceneStart, Speech, Unread
 from understudy.sources.source import SourceFile
 
 __all__ = ["parse_lines"]

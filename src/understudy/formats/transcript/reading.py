@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from understudy.formats.evidence import FileEvidence, measure
 from understudy.formats.transcript.labels import TextLine, collect_statistics
 from understudy.formats.transcript.line_parser import parse_lines
-from understudy.sources.events import Event, Heading, Opening, Reader
+from understudy.sources import Event, Heading, Opening, Reader
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 

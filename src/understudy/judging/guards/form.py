@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
@@ -19,7 +20,7 @@ from understudy.judging.guards.phrases import asks, has_negation, plain, repeats
 from understudy.judging.guards.story_view import Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past, Persona
-from understudy.text import fold, guess_language, words
+from understudy.text import fold, guess_language, word_table, words
 
 __all__ = ["form", "not_a_reply"]
 
@@ -32,40 +33,7 @@ ASSISTANT = re.compile(
     r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
     re.IGNORECASE,
 )
-MACHINE = (
-    r"(?:a\.?i\.?(?![\w-])|artificial intelligence|(?:\w+ ){0,2}language model|chat ?bot|"
-    r"(?:(?:ai|digital|virtual)(?: \w+)? |\w+ ai )(?:assistant|stylist|companion|helper|model|character)|"
-    r"fictional (?:character|person|being)|(?:computer )?program that)"
-)
-MACHINE_DE = (
-    r"(?:ki\b|künstliche intelligenz|(?:\w+ ){0,2}sprachmodell|chatbot|"
-    r"(?:ki-|(?:virtuell|digital)e[rs]? )(?:assistent|modell|assistenz)|fiktive[rs]? (?:figur|person|charakter))"
-)
-BOT = re.compile(
-    rf"<\||\|>|\b(?:as|being|i(?: am|'m|’m)) (?:(?:just|only|actually|merely) )?(?:an? |your |the )?{MACHINE}"
-    rf"|\b(?:als|bin(?: ja| nur| leider| bloß)?) (?:eine? |deine? |ihre? )?{MACHINE_DE}"
-    r"|\bas an assistant,? i\b|\bmy (?:programming|training data|(?:system )?prompt)\b|\bmeine trainingsdaten\b"
-    r"|\bi(?: was| am|'m|’m|'ve been|’ve been) (?:trained on|programmed to|designed to (?:assist|help|be helpful))"
-    r"|\b(?:generated|written) by (?:an? )?(?:computer|program|algorithm|a\.?i\b|model\b)"
-    r"|\baccess to (?:real-?time|live|current|up-to-date) |\bmy (?:knowledge|training) cut-?off\b"
-    r"|\binstructions say that i (?:am|'m|must|mustn['’]t|may|cannot|should)\b.{0,60}\b(?:scenario|character|persona)"
-    r"|\bhow (?:else )?(?:can|may) i (?:assist|help)(?: you)? today\b"
-    r"|\bwie kann ich (?:dir|ihnen|euch) heute (?:helfen|behilflich)"
-    r"|\bi (?:cannot|can't|can’t) (?:assist|help) with (?:that|this) (?:request|question)?\b"
-    r"|\bi (?:cannot|can't|can’t|won't|won’t|will not) (?:engage|participate|take part) in (?:\w+ ){0,4}"
-    r"(?:conversation|content|scenario|role-?play)",
-    re.IGNORECASE,
-)
-OFFER = re.compile(
-    r"\bi(?: would|'d|’d| am|'m|’m) (?:be )?(?:happy|glad) to (?:help|assist)(?: you)? with\b"
-    r"|\b(?:would you like|do you want) me to (?:suggest|recommend|explain|summari[sz]e|provide|generate|elaborate)\b"
-    r"|\b(?:shall|should) i summari[sz]e\b|\bhow else (?:can|may) i help\b"
-    r"|\bcan i help(?: you)? with anything else\b|\bis (?:that|this) (?:reply|response) helpful\b"
-    r"|\b(?:möchtest du|möchten sie) mehr über\b|\bkann ich (?:dir|ihnen) (?:sonst noch|noch mit)\b"
-    r"|\b(?:the|a|this|your) (?:role-?play|fictional character|story's script)\b|\bthe character of [A-Z]",
-    re.IGNORECASE,
-)
-OFFERS = 2  # polite people make one of them too
+LIKELY = 2  # polite people say one of them too
 OF_BOTS = re.compile(
     r"\b(?:language model|sprachmodell|openai|chatgpt|(?:stay|break|out of) (?:in )?character)\b", re.IGNORECASE
 )
@@ -85,6 +53,7 @@ SPECIAL = re.compile(r"<\||\|>")
 HAN = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 HAN_ONLY = 12
 SURELY_FOREIGN, FOREIGN_SHARE = 8, 0.4  # words, and how many of them are small words of another language
+OWN_FOREIGN_SHARE = 0.09  # of all words of who speaks it: in German plays .11 and more, in English stories at most .07
 REPEATED_WORDS = 8  # from which on a reply that was given before is no coincidence
 CIRCLES, CIRCLED_SHARE = 12, 0.5  # words, and the share of runs that were there before
 LONGEST_WORDS = 160
@@ -101,6 +70,8 @@ class LineStyle:
     has_directions: bool
     ends_with_mark: bool
     starts_with_capital: bool
+    is_foreign: bool = False
+    """Of another language than the story is read as: there is no tokenizer of its own for it."""
 
 
 _STYLES = KeyedCache[LineStyle](256)
@@ -120,7 +91,7 @@ def not_a_reply(situation: Situation, history: Sequence[Turn], draft: Draft) -> 
         fault = "speaks as an assistant"
     elif SCRIPT_ROLE.search(text) or _labels_another(situation, history, text):
         fault = "speaks for another"
-    elif _is_surely_foreign(text, language):
+    elif _is_surely_foreign(text, language) and not style_of(situation.persona).is_foreign:
         fault = "is in another language"
     elif _goes_in_circles(text, language):
         fault = "says it twice"
@@ -134,10 +105,32 @@ def _speaks_as_bot(situation: Situation, text: str) -> bool:
     if any(map(ARTIFICIAL.search, (*situation.persona.profile, *situation.persona.attributes.get("title", ())))):
         return SPECIAL.search(text) is not None
     said = [part for part in sentences(text) if not asks(part) and not has_negation(part)]
-    if BOT.search(text) is None and not any(map(OF_BOTS.search, said)) and len(OFFER.findall(text)) < OFFERS:
+    plain_marks = text.replace("’", "'")
+    certain, likely = _bot_phrases()
+    if (
+        certain.search(plain_marks) is None
+        and not any(map(OF_BOTS.search, said))
+        and len(likely.findall(plain_marks)) < LIKELY
+    ):
         return False
     persona = situation.persona
-    return not any(map(BOT.search, (*persona.greetings, *(line.text for line in persona.past.lines()))))
+    own = (*persona.greetings, *(line.text for line in persona.past.lines()))
+    return not any(certain.search(line.replace("’", "'")) for line in own)
+
+
+@cache
+def _bot_phrases() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What is certainly, and what is likely said by a program."""
+    table = word_table("judging", "guards", "bots.toml")
+    classes = {f"{{{name}}}": f"(?:{'|'.join(table[name])})" for name in ("machine", "machine_de", "do_not")}
+
+    def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
+        joined = "|".join(patterns)
+        for name, alternatives in classes.items():
+            joined = joined.replace(name, alternatives)
+        return re.compile(joined, re.IGNORECASE)
+
+    return compiled(table["certain"]), compiled(table["likely"])
 
 
 def _labels_another(situation: Situation, history: Sequence[Turn], text: str) -> bool:
@@ -158,7 +151,11 @@ def _is_surely_foreign(text: str, language: str) -> bool:
     if guess_language(text) != "en":
         return len(text.split()) < len(HAN.findall(text))
     bag = words(text)
-    return len(bag) >= SURELY_FOREIGN and sum(word in FOREIGN for word in bag) >= FOREIGN_SHARE * len(bag)
+    return len(bag) >= SURELY_FOREIGN and _foreign_share(bag) >= FOREIGN_SHARE
+
+
+def _foreign_share(bag: Sequence[str]) -> float:
+    return sum(word in FOREIGN for word in bag) / max(len(bag), 1)
 
 
 def _goes_in_circles(text: str, language: str) -> bool:
@@ -213,7 +210,7 @@ def _is_foreign(text: str, language: str) -> bool:
     guessed = guess_language(text)
     if language == "en":
         bag = words(text)
-        return guessed != "en" or (len(bag) > 3 and sum(word in FOREIGN for word in bag) >= max(2, len(bag) // 3))
+        return guessed != "en" or (len(bag) > 3 and _foreign_share(bag) * len(bag) >= max(2, len(bag) // 3))
     if guessed == "en":
         return len(re.findall(r"[A-Za-z]{2,}", text)) >= 3
     return guessed != language and len(text) > HAN_ONLY
@@ -261,4 +258,5 @@ def _line_style(past: Past) -> LineStyle:
         any(DIRECTION.search(line) for line in lines),
         sum(CLOSED.search(line) is not None for line in lines) >= USUAL_SHARE * len(lines),
         sum(not line[:1].islower() for line in lines) >= USUAL_SHARE * len(lines),
+        _foreign_share(words(" ".join(lines))) >= OWN_FOREIGN_SHARE,
     )

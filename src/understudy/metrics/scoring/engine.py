@@ -29,7 +29,7 @@ from understudy.story.dialogue import situation_at
 from understudy.story.storyfile import Story
 
 if TYPE_CHECKING:
-    from understudy.metrics.scoring.lines import Tally
+    from understudy.metrics.scoring import Tally
     from understudy.metrics.scoring.output import Output
 
 __all__ = ["ScoringRequest", "anywhere", "line_metrics", "score_files", "story_digest"]

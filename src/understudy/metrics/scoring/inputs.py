@@ -23,12 +23,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from understudy.errors import InputError, MissingExtra
-from understudy.formats.table import table_texts
+from understudy.errors import InputError
+from understudy.formats.table import open_parquet, table_texts
 from understudy.sources.columns import TABLE_SUFFIXES, Columns
 from understudy.sources.source import SourceFile
 
-__all__ = ["STOP", "FilePart", "LineSpan", "matching", "parts_of", "pieces", "texts_of"]
+__all__ = ["STOP", "FilePart", "matching", "parts_of", "pieces", "texts_of"]
 
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 
@@ -223,7 +223,7 @@ def _line_spans(path: Path) -> Iterator[LineSpan]:
 
 
 def _row_spans(path: Path) -> Iterator[LineSpan]:
-    with _opened(path) as file:
+    with open_parquet(SourceFile(path)) as file:
         kind = dict(zip(file.schema_arrow.names, map(str, file.schema_arrow.types))).get(TEXT)
         if kind is None:
             raise InputError(f"has no column '{TEXT}', but {', '.join(file.schema_arrow.names)}", path)
@@ -235,7 +235,7 @@ def _row_spans(path: Path) -> Iterator[LineSpan]:
 
 
 def _row_texts(path: Path, part: FilePart) -> Iterator[list[str]]:
-    with _opened(path) as file:
+    with open_parquet(SourceFile(path)) as file:
         counts = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
         ends = np.cumsum(counts)
         groups = np.flatnonzero((ends > part.start) & (ends - counts < part.stop)).tolist()
@@ -256,15 +256,3 @@ def _texts(column: Any, path: Path, first: int) -> list[str]:
     except UnicodeDecodeError as error:
         raise InputError(f"has text that is not UTF-8 after row {first - 1}", path) from error
     return texts
-
-
-def _opened(path: Path) -> Any:
-    try:
-        from pyarrow import ArrowInvalid
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingExtra("reading Parquet", "scale") from error
-    try:
-        return ParquetFile(path)
-    except ArrowInvalid as error:
-        raise InputError(f"is not a Parquet file ({error})", path) from error

@@ -29,9 +29,9 @@ from pyarrow import parquet
 from understudy.errors import InputError, UnderstudyError
 from understudy.language.libraries import import_library
 from understudy.metrics.line_metric import LineMetric
+from understudy.metrics.scoring import Tally
 from understudy.metrics.scoring.engine import ScoringRequest
 from understudy.metrics.scoring.inputs import STOP, FilePart, texts_of
-from understudy.metrics.scoring.lines import Tally
 
 if TYPE_CHECKING:
     import daft

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from understudy.metrics.utterances import FIELDS, UtteranceStore
 from understudy.metrics.utterances.record import (
     APPROVED,
     FILTER,
@@ -21,7 +22,6 @@ from understudy.metrics.utterances.record import (
     last_decisions,
     standing_decisions,
 )
-from understudy.metrics.utterances.store import FIELDS, UtteranceStore
 
 __all__ = ["MINE", "NEW", "SECOND", "Near", "Review"]
 

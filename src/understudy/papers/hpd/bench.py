@@ -1,7 +1,7 @@
 """HPD's tables: agents in Harry's place, given the dialogue with or without scene, attributes and relations.
 
     rows            map, mrr, p@1, r10@1, r10@5 of every agent for everything it is given, beside the paper's figures;
-                    the same with `adds`: by how much a part of the question makes an agent better (`ranking`)
+                    the same with `adds`: by how much a part of the question makes an agent better (`measures`)
     mistakes        for each agent the ten sessions it got most wrong, given all there is
     items           the marks session by session, for `compare`
 
@@ -9,7 +9,7 @@
 judged file itself by cross-validation, every session being judged by rankers that have not seen it. They have a row
 that is given the candidates alone: no figure means anything that is not above it. Where no agent is named, the reranker
 that is one of their features has rows of its own. With `generation` agents are also judged by what they say and how
-probable they find replies (`generation`).
+probable they find replies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from understudy.agents.encoder import READ
 from understudy.agents.reranker import NAME as RERANKER
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, scores_of
-from understudy.bench.run import Items, Row, document_of, manifest_of
+from understudy.bench.run import Items, Row, document_of, manifest_of, progress_on
 from understudy.errors import InputError, MissingExtra
 from understudy.metrics.statistics import RESAMPLES, SWAPS
 from understudy.papers.hpd.choice_model import (
@@ -38,17 +38,19 @@ from understudy.papers.hpd.choice_model import (
     scenes_of,
 )
 from understudy.papers.hpd.features import FeatureGroup, feature_rows
-from understudy.papers.hpd.generation import PAIRED, HpdGeneration, judge_generation
-from understudy.papers.hpd.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
-from understudy.papers.hpd.ranking import (
+from understudy.papers.hpd.measures import (
     COMPARED,
+    PAIRED,
+    HpdGeneration,
     Reranked,
+    judge_generation,
     open_reranked,
     ranking_marks,
     ranking_rows,
     unranked_rows,
     worst_sessions,
 )
+from understudy.papers.hpd.published import PAPER_HPD, hpd_paper_rows, hpd_ranking_rows
 from understudy.papers.hpd.sessions import (
     ALL_PARTS,
     CANDIDATES,
@@ -63,51 +65,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example
 
 __all__ = ["AGENTS", "bench_hpd"]
-
-# Fitting rankers on sessions of which only some parts are shown, and scoring the judged ones with them.
-
-
-class Fitting:
-    """The sessions of a file with what is `given`; rankers learn from `training`, or from the judged file itself."""
-
-    def __init__(
-        self,
-        examples: Sequence[Example],
-        training: Sequence[Example],
-        given: str,
-        groups: Sequence[FeatureGroup],
-        seed: int = 0,
-        progress: Progress = ignore_progress,
-    ) -> None:
-        self._examples, self._others = examples, training
-        self._given, self._groups, self._seed, self._progress = given, groups, seed, progress
-        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
-        self.weights: dict[str, dict[str, float]] = {}
-        """What the features count, by agent; of one fitted on all sessions where rankers are cross-validated."""
-
-    def scores(self, agent: str) -> list[Scores] | str:
-        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
-        if not self._others and len(set(self._scenes)) < FEWEST_SCENES:
-            return TOO_FEW
-        remembers, learned = FITTED_AGENTS[agent], self._training if self._others else self._judged
-        ranker = learned.fit(range(len(learned.examples)), remembers)
-        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
-        if not self._others:
-            return self._judged.held_out_scores(self._scenes, remembers, self._seed)
-        return [[self._judged.scores(ranker, index) for index in range(len(self._examples))]]
-
-    @cached_property
-    def _judged(self) -> FittingSessions:
-        return self._prepared(self._examples)
-
-    @cached_property
-    def _training(self) -> FittingSessions:
-        return self._prepared(self._others)
-
-    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
-        shown = [withhold(example, self._given) for example in examples]
-        return FittingSessions(shown, self._groups, feature_rows(self._groups, shown, self._progress))
-
 
 AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
 RERANKED = ("dialogue", "dialogue+scene")  # what the reranker is given as a feature
@@ -142,6 +99,51 @@ class _Results:
     mistakes: list[Row] = field(default_factory=list)
     files: dict[str, Row] = field(default_factory=dict)
     missing: MissingAnswers = field(default_factory=MissingAnswers)
+
+    def add(self, what: Row, examples: Sequence[Example], scores: list[Scores] | str, seed: int) -> None:
+        """The ranking of one agent, or why there is none."""
+        if isinstance(scores, str):
+            self.rows += unranked_rows(what, scores)
+            return
+        judged = {key: str(what[key]) for key in ("file", "agent", "given")}
+        names = [example.name for example in examples]
+        self.items.append(Items(judged, names, [], ranking_marks(examples, scores)))
+        self.rows += ranking_rows(what, self.items[-1], seed)
+
+
+class _Fitting:
+    """The sessions of a file with what is `given`; rankers learn from those to learn from, or from the file itself."""
+
+    def __init__(self, setting: _Setting, examples: Sequence[Example], given: str) -> None:
+        self._setting, self._examples, self._given = setting, examples, given
+        self._scenes = scenes_of(examples)  # sessions of one scene, whether it is shown or not
+        self.weights: dict[str, dict[str, float]] = {}
+        """What the features count, by agent; of one fitted on all sessions where rankers are cross-validated."""
+
+    def scores(self, agent: str) -> list[Scores] | str:
+        """Of each repeat where rankers are cross-validated, else of the one ranker; or why there are none."""
+        others = self._setting.training
+        if not others and len(set(self._scenes)) < FEWEST_SCENES:
+            return TOO_FEW
+        remembers, learned = FITTED_AGENTS[agent], self._training if others else self._judged
+        ranker = learned.fit(range(len(learned.examples)), remembers)
+        self.weights[agent] = {name: weight for name, weight in ranker.weights().items() if weight}
+        if not others:
+            return self._judged.held_out_scores(self._scenes, remembers, self._setting.seed)
+        return [[self._judged.scores(ranker, index) for index in range(len(self._examples))]]
+
+    @cached_property
+    def _judged(self) -> FittingSessions:
+        return self._prepared(self._examples)
+
+    @cached_property
+    def _training(self) -> FittingSessions:
+        return self._prepared(self._setting.training)
+
+    def _prepared(self, examples: Sequence[Example]) -> FittingSessions:
+        shown, groups = [withhold(example, self._given) for example in examples], self._setting.groups
+        progress = progress_on(self._setting.progress, self._given)
+        return FittingSessions(shown, groups, feature_rows(groups, shown, progress))
 
 
 def bench_hpd(
@@ -231,7 +233,7 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
     learners = [agent for agent in setting.agents if agent in FITTED_AGENTS]
     for given in (CANDIDATES, *setting.given):
         shown = [withhold(example, given) for example in examples]
-        fitting = _fitting(setting, examples, given)
+        fitting = _Fitting(setting, examples, given)
         for agent in setting.agents if given != CANDIDATES else learners:
             what: Row = {**file, "agent": agent, "given": given}
             begun = time.perf_counter()
@@ -242,43 +244,19 @@ def _judge_file(setting: _Setting, path: Path, examples: Sequence[Example], resu
                 scores = fitting.scores(agent) if agent in FITTED_AGENTS else _scores(setting, agent, given, shown)
             if scores is None:
                 continue
+            results.add(what, examples, scores, setting.seed)
             if isinstance(scores, str):
-                results.rows += unranked_rows(what, scores)
                 continue
-            items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, scores))
-            results.items.append(items)
-            results.rows += ranking_rows(what, items, setting.seed)
             about["seconds"][f"{agent}, {given}"] = round(time.perf_counter() - begun, 2)
             if given == (ALL_PARTS if ALL_PARTS in setting.given else given):
                 results.mistakes += worst_sessions(what, shown, scores[0])
         if given in RERANKED and tuple(setting.agents) == AGENTS and language == READ:
-            _judge_reranker(setting, {**file, "agent": RERANKER, "given": given}, examples, shown, results)
+            # the ranking by the one feature that was learned elsewhere, where it has been worked out anyway
+            reranked = setting.reranked
+            rankings = reranked if isinstance(reranked, str) else [[reranked.scores(example) for example in shown]]
+            results.add({**file, "agent": RERANKER, "given": given}, examples, rankings, setting.seed)
         if fitting.weights:
             about.setdefault("weights", {})[given] = fitting.weights
-
-
-def _judge_reranker(
-    setting: _Setting, what: Row, examples: Sequence[Example], shown: Sequence[Example], results: _Results
-) -> None:
-    """The ranking by the one feature that was learned elsewhere, where it has been worked out anyway."""
-    if isinstance(setting.reranked, str):
-        results.rows += unranked_rows(what, setting.reranked)
-        return
-    scores = [setting.reranked.scores(example) for example in shown]
-    items = Items(_judged(what), [example.name for example in examples], [], ranking_marks(examples, [scores]))
-    results.items.append(items)
-    results.rows += ranking_rows(what, items, setting.seed)
-
-
-def _judged(what: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(what[key]) for key in ("file", "agent", "given")}
-
-
-def _fitting(setting: _Setting, examples: Sequence[Example], given: str) -> Fitting:
-    def watch(doing: str, done: int, total: int) -> None:
-        setting.progress(f"{doing}, {given}", done, total)
-
-    return Fitting(examples, setting.training, given, setting.groups, setting.seed, watch)
 
 
 def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example]) -> list[Scores] | str:
@@ -286,12 +264,8 @@ def _scores(setting: _Setting, agent: str, given: str, shown: Sequence[Example])
     opened = setting.judged[agent]
     if isinstance(opened, str):
         return opened
-
-    def watch(doing: str, done: int, total: int) -> None:
-        setting.progress(f"{doing}, {given}", done, total)
-
     try:
-        return [scores_of(opened, shown, watch, setting.cache)]
+        return [scores_of(opened, shown, progress_on(setting.progress, given), setting.cache)]
     except MissingExtra as error:
         return str(error)
 

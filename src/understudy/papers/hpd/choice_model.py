@@ -43,9 +43,7 @@ __all__ = [
     "REPEATS",
     "TOO_FEW",
     "FittingSessions",
-    "cross_validate",
     "feature_groups",
-    "fit_choice",
     "folds_of",
     "scenes_of",
 ]
@@ -210,7 +208,7 @@ def cross_validate(
 
 # Rankers whose weights are fitted on sessions: `fitted`, and `fitted+repeats`, which remembers replies as well.
 #
-#     score(c) = w . z(c)              z: standardised features of the reply (`features`), w: see `choice_model`
+#     score(c) = w . z(c)              z: standardised features of the reply (`features`), w: as above
 #
 # What a session has is its features with whatever is given of the question: given nothing but the candidates, all that
 # is left is the reply's own text. `fitted+repeats` has one feature more: whether the reply was a candidate in another

@@ -42,7 +42,7 @@ from understudy.story.types import Moment
 from understudy.story.wording import plain_lines
 from understudy.text import words
 
-__all__ = ["WrittenQuestions", "are_nearly_equal", "negatives_of", "propose", "usable_proposals", "write_questions"]
+__all__ = ["WrittenQuestions", "propose", "write_questions"]
 
 LEAST = 9  # negatives of a question
 TOO_FEW = f"fewer than {LEAST} proposals could be used"

@@ -19,10 +19,9 @@ import numpy as np
 
 from understudy.bench.run import Items, Row, figure_row, groups_of, sampled
 from understudy.errors import InputError
-from understudy.formats.evidence import measure
 from understudy.formats.hpd import dialogue_examples, examples
-from understudy.formats.recognition import is_hpd
-from understudy.metrics.statistics import holm, interval, paired_p
+from understudy.formats.recognition import hpd_files
+from understudy.metrics.statistics import adjust_p_values, interval, paired_p
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example, Situation
 from understudy.story.persona import Other, Persona
@@ -52,28 +51,21 @@ GIVEN = (
 """What is given by default, one after the other."""
 
 POSITIVE = b'"positive_response"'
-HEAD, BLOCK = 1 << 16, 1 << 20
+BLOCK = 1 << 20
 WRONG = 10
 FEWEST_CANDIDATES = 2
 
 
 def judged_files(data: Path) -> list[Path]:
     """The test sets of a folder, or one by itself: HPD's files that have right replies."""
-    if data.is_file():
-        if not _is_hpd(data) or not _has_replies(data):
-            raise InputError("is no test set of HPD: a JSON file of sessions with a positive_response", data)
-        return [data]
-    files = [path for path in sorted(data.glob("*.json")) if _is_hpd(path) and _has_replies(path)]
+    files = [path for path in hpd_files(data) if _has_replies(path)]
+    if not files and data.is_file():
+        raise InputError("is no test set of HPD: a JSON file of sessions with a positive_response", data)
     if not files:
         raise InputError(
             "holds no test set of HPD: JSON files of sessions with a positive_response, such as en_test_set.json", data
         )
     return files
-
-
-def _is_hpd(path: Path) -> bool:
-    with path.open("rb") as file:
-        return is_hpd(measure(file.read(HEAD), path))
 
 
 def _has_replies(path: Path) -> bool:
@@ -188,8 +180,7 @@ def what_parts_add(items: Sequence[Items], metrics: Sequence[str], seed: int) ->
                 if (added := _added(fuller.judged["given"], barer.judged["given"], fullest))
                 and (row := _difference(fuller, barer, added, metric, seed)) is not None
             ]
-            for row, adjusted in zip(family, holm([row["p_value"] for row in family])):
-                row["p_adjusted"] = adjusted
+            adjust_p_values(family, "p_value")
             rows += family
     return rows
 

@@ -27,7 +27,17 @@ import numpy as np
 
 from understudy.bench.answer_metrics import Answers, answers_of, right_replies
 from understudy.bench.answers import JudgedAgent, MissingAnswers, judged_agent, prompt_of, reply_scores, scores_of
-from understudy.bench.run import Items, Row, compared, document_of, figure_row, groups_of, manifest_of, sampled
+from understudy.bench.run import (
+    Items,
+    Row,
+    compared,
+    document_of,
+    figure_row,
+    groups_of,
+    manifest_of,
+    progress_on,
+    sampled,
+)
 from understudy.errors import InputError
 from understudy.formats.personachat import examples
 from understudy.metrics.generation import reference_f1
@@ -38,7 +48,7 @@ from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
 
-__all__ = ["DISTRACTORS", "bench_personachat", "files_of", "questions_in"]
+__all__ = ["bench_personachat", "questions_in"]
 
 # Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
 
@@ -137,7 +147,7 @@ def bench_personachat(
             begun = time.perf_counter()
             ranked: Sequence[Example] | None = None
             with missing:
-                watch = _on(progress, condition)
+                watch = progress_on(progress, condition)
                 answers = answers_of(agent, questions.examples, replies, seed, watch, cache, training)
                 ranked, scores = _ranked(agent, answers, watch, cache, training)
             if ranked is None:
@@ -220,10 +230,6 @@ def _rows(agent: JudgedAgent, condition: str, split: str, answers: Answers, item
 def _training_file(data: Path) -> Path | None:
     """Training dialogues that lie beside the questions: what a word weighs is learnt from them."""
     return next(iter(sorted(data.glob("train_*_original*.txt"))), None)
-
-
-def _on(progress: Progress, condition: str) -> Progress:
-    return lambda doing, done, total: progress(f"{doing}, {condition}", done, total)
 
 
 def best_condition(conditions: Sequence[str]) -> str:

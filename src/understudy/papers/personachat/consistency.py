@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.bench.answers import judged_agent, scores_of
-from understudy.bench.run import Items, Row, compared, document_of, figure_row, manifest_of, sampled
+from understudy.bench.run import Items, Row, compared, document_of, figure_row, manifest_of, progress_on, sampled
 from understudy.errors import InputError
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import RESAMPLES, SWAPS, interval
@@ -58,7 +58,7 @@ def bench_consistency(
         questions = sampled(_questions(path), limit, seed)
         examples = [example for example, _ in questions]
         for agent in judged:
-            scores = scores_of(agent, examples, lambda doing, *done, of=name: progress(f"{doing}, {of}", *done))
+            scores = scores_of(agent, examples, progress_on(progress, name))
             firsts = [_first(row, kinds) for row, (_, kinds) in zip(scores, questions)]
             marks = {metric: [float(first == metric) for first in firsts] for metric in METRICS}
             ranks = [gold_ranks(row, example.gold)[0] for row, example in zip(scores, examples)]

@@ -3,9 +3,9 @@
     spearman    r_s of a measure with the score, 1 to 5, that the person gave the whole chat; `measure`, `of` whose
                 messages, `chats` 'all' or 'both talk' (each side said at least four things). p values by shuffling the
                 scores, adjusted after Holm over all measures of the same chats
-    accuracy, auc   which of two profiles was the bot's: see `matching`
+    accuracy, auc   which of two profiles was the bot's, see below
 
-`measure` 'combination' is all measures of the bot, of the person, or of both weighed together (see `combination`).
+`measure` 'combination' is all measures of the bot, of the person, or of both weighed together (see `out_of_fold`).
 Intervals are bootstraps over people: all chats of one person are drawn together.
 """
 
@@ -28,14 +28,14 @@ from understudy.language.model_folder import CARD, read_agent_name
 from understudy.metrics.ratings import correlations
 from understudy.metrics.statistics import RESAMPLES, Interval, auc_interval, interval
 from understudy.papers.personachat.chat_measures import FOLDS, SIDES, Measures, chat_measures, folds_of, out_of_fold
+from understudy.papers.personachat.profiles import training_of
 from understudy.papers.personachat.published import personachat_rating
 from understudy.papers.personachat.scorers import Matrix, Training, scorer_named, scorers_for
-from understudy.papers.personachat.sides import training_of
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 from understudy.training.dialogues import linked_groups
 
-__all__ = ["COMBINED", "bench_judged_chats", "match_rows", "open_language_model", "profile_wins"]
+__all__ = ["bench_judged_chats", "open_language_model"]
 
 # Whose profile was it? What profile scorers and people choose between the bot's profile and another one.
 #

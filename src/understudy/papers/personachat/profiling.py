@@ -25,8 +25,8 @@ from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.recognition import is_personachat
 from understudy.language.lexical.tokenization import stems
+from understudy.papers.personachat.profiles import sides_of, training_of
 from understudy.papers.personachat.scorers import Training, resemblance_named
-from understudy.papers.personachat.sides import sides_of, training_of
 from understudy.sources.source import SourceFile
 from understudy.text import stop_words, words
 

@@ -35,17 +35,7 @@ from understudy.errors import AgentError, InputError
 from understudy.language.lexical import TfIdf
 from understudy.language.lexical.tokenization import stems
 
-__all__ = [
-    "Matrix",
-    "ProfileScorer",
-    "Training",
-    "by_links",
-    "by_words",
-    "learn_links",
-    "resemblance_named",
-    "scorer_named",
-    "scorers_for",
-]
+__all__ = ["Matrix", "ProfileScorer", "Training", "resemblance_named", "scorer_named", "scorers_for"]
 
 Matrix = NDArray[np.float32]
 Resemblance = Callable[[Sequence[str]], Matrix]

@@ -25,7 +25,7 @@ from understudy.guessing.analysis import Grouping, GuessedSpeaker
 from understudy.guessing.encoded import TextEncoder
 from understudy.language.lexical import TfIdf
 from understudy.language.lexical.rows import Reals
-from understudy.metrics.statistics import holm, interval, paired_p
+from understudy.metrics.statistics import adjust_p_values, interval, paired_p
 from understudy.papers.tvshowguess.published import PAPER_RECALL
 from understudy.story.types import Scene
 
@@ -134,9 +134,7 @@ def history_gain(
         else:
             reason = f"no speaker judged under both names is annotated with {name} history"
             rows.append(figure_row(what, "history_gain", reason))
-    tested = [row for row in rows if "p" in row]
-    for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
-        row["p_adjusted"] = adjusted
+    adjust_p_values(rows)
     return rows
 
 

@@ -12,16 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from understudy.bench.run import Row, figure_row
 
-__all__ = [
-    "ACCURACY",
-    "PAPER_RECALL",
-    "PEOPLE",
-    "add_paper",
-    "paper_accuracy",
-    "paper_character",
-    "paper_overall",
-    "paper_scene",
-]
+__all__ = ["PAPER_RECALL", "PEOPLE", "add_paper"]
 
 ALL = "all"
 PEOPLE = "people"

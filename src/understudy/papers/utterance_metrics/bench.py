@@ -15,7 +15,8 @@ Beside it, can the speakers be told apart at all? Every tenth line is held back:
 Characters count alike, however many lines they have, so both are 1 / characters by chance.
 
 Two more kinds of scorer need more than sample lines: `p_f1` and `p_cover` descriptions of the characters (the paper's
-appendix A), `uppl-masked` or `uppl-causal` a transformer to fine-tune on each character's lines (`persona_models`).
+appendix A), `uppl-masked` or `uppl-causal` a transformer to fine-tune on each character's lines
+(`training.persona_lm`).
 
 The replies that people have judged lie in a folder:
 
@@ -27,7 +28,6 @@ Descriptions are one file {character: [sentences]}, with every judged character.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.run import Row, figure_row, manifest_of
+from understudy.bench.run import Figure, Row, figure_row, manifest_of
 from understudy.errors import InputError
 from understudy.language.lexical.logistic import balanced_weights
 from understudy.language.lexical.rows import Reals
@@ -55,8 +55,9 @@ from understudy.metrics import (
 from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import (
     RESAMPLES,
+    Interval,
+    adjust_p_values,
     average_precision,
-    holm,
     interval,
     paired_p,
     precision_recall,
@@ -64,16 +65,12 @@ from understudy.metrics.statistics import (
     spearman_p,
 )
 from understudy.metrics.voice import VoiceCast, voice
-from understudy.papers.utterance_metrics.persona_models import (
-    PersonaTuning,
-    fine_tune,
-    fine_tuned_scorer,
-    line_perplexities,
-)
 from understudy.papers.utterance_metrics.published import paper_figure, paper_mean
 from understudy.progress import Progress, ignore_progress
+from understudy.sources.jsonstream import load_json
+from understudy.training.persona_lm import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
 
-__all__ = ["SCORERS", "bench_voice", "judged_in"]
+__all__ = ["bench_voice"]
 
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely
@@ -128,12 +125,7 @@ def judged_in(folder: Path, data: Path) -> list[JudgedReplies]:
 
 
 def _object(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError("is not there: judgements are JSON files, and names.json says whose", path) from error
-    except ValueError as error:
-        raise InputError(f"is not JSON in UTF-8 ({error})", path) from error
+    document = load_json(path, ": judgements are JSON files, and names.json says whose")
     if not isinstance(document, dict):
         raise InputError("is not a JSON object", path)
     return document
@@ -283,9 +275,7 @@ def _judged_rows(scored: Sequence[tuple[JudgedReplies, Scores]], scorers: Sequen
             total = sum(len(judged.scores) for judged, _ in scored)
             rows.append(_row(scorer, MEAN, metric, mean, _mean_of_known(np.stack(all_drawn)), total))
             rows[-1]["paper"] = paper_mean(metric, scorer)
-    tested = [row for row in rows if "p" in row]
-    for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
-        row["p_adjusted"] = adjusted
+    adjust_p_values(rows)
     return rows
 
 
@@ -319,14 +309,12 @@ def _with_interval(
 
 
 def _row(scorer: str, character: str, metric: str, value: float | None, drawn: Reals, n: int) -> Row:
-    keys = {"scorer": scorer, "character": character, "metric": metric, "value": value, "low": None, "high": None}
-    row: Row = {**keys, "n": n, "paper": None}
+    what = {"scorer": scorer, "character": character}
     if value is None:
-        row["reason"] = "all scores are equal" if metric == "spearman" else "no reply is unfit"
-    else:
-        low, high = np.nanpercentile(drawn, [2.5, 97.5])
-        row["low"], row["high"] = float(low), float(high)
-    return row
+        reason = "all scores are equal" if metric == "spearman" else "no reply is unfit"
+        return figure_row(what, metric, reason) | {"n": n}
+    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    return figure_row(what, metric, (Interval(value, float(low), float(high)), n))
 
 
 def _curve(judged: JudgedReplies, scorer: str, scores: Reals) -> Row:
@@ -358,8 +346,7 @@ def _comparisons(rows: Sequence[Row], scorers: Sequence[str], seed: int) -> list
                 {"metric": metric, "set": f"{len(both)} characters", "agents": ["voice", scorer],
                  "difference": apart.value, "low": apart.low, "high": apart.high, "p": p}
             )  # fmt: skip
-        for row, adjusted in zip(compared, holm([row["p"] for row in compared])):
-            row["p_adjusted"] = adjusted
+        adjust_p_values(compared)
         comparisons += compared
     return comparisons
 
@@ -382,10 +369,10 @@ def classifier_rows(samples: Samples, characters: Sequence[str], novel: str) -> 
         it = speakers.names.index(name)
         for metric, among in (("precision", predicted == it), ("recall", own == it)):
             right = counts[among & (predicted == own)].sum()
-            value = float(right / counts[among].sum()) if among.any() else None
-            row: Row = {**keys, "metric": metric, "value": value, "low": None, "high": None}
-            row |= {"n": int(among.sum()), "paper": None, "chance": 1 / len(held_back)}
-            rows.append(row if among.any() else {**row, "reason": NONE[metric]})
+            figure: Figure = NONE[metric]
+            if among.any():
+                figure = float(right / counts[among].sum()), int(among.sum())
+            rows.append(figure_row(keys, metric, figure) | {"chance": 1 / len(held_back)})
     return rows
 
 
@@ -407,8 +394,8 @@ def cross_rows(judged: Sequence[JudgedReplies]) -> list[Row]:
 
 
 def _cross_row(scorer: str, character: str, under: str, values: Reals) -> Row:
-    keys: Row = {"scorer": scorer, "character": character, "under": under, "metric": "uppl"}
-    return {**keys, "value": float(np.nanmean(values)), "low": None, "high": None, "n": len(values), "paper": None}
+    keys = {"scorer": scorer, "character": character, "under": under}
+    return figure_row(keys, "uppl", (float(np.nanmean(values)), len(values)))
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], list[str]]:

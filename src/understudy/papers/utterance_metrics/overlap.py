@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from understudy.bench.run import Row, figure_row, manifest_of, sampled
+from understudy.bench.run import Row, figure_row, manifest_of
 from understudy.errors import InputError
 from understudy.formats.chat_records import BOT_SIDE, read_judged_chats, volunteers_file
 from understudy.language.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1
 from understudy.metrics.overlap import corpus_ranks
 from understudy.metrics.ratings import correlations
-from understudy.metrics.statistics import RESAMPLES, auc_interval, holm
-from understudy.papers.personachat.sides import Side, fields_of, sides_of, training_of
+from understudy.metrics.statistics import RESAMPLES, adjust_p_values, auc_interval
+from understudy.papers.personachat.profiles import Side, fields_of, sampled_sides, sides_of, training_of
 from understudy.papers.utterance_metrics.published import paper_mean
 from understudy.progress import Progress, ignore_progress
 
@@ -55,16 +55,14 @@ def bench_overlap(
             sides = sides_of(path)
             samples = Samples({"everybody": training.utterances or [text for side in sides for text in side.said]})
             metrics = _Overlaps(samples)
-            rows += _profile_rows(metrics, _sampled(sides, limit, seed), sides, wording, seed, progress)
+            rows += _profile_rows(metrics, sampled_sides(sides, limit, seed), sides, wording, seed, progress)
     used = [*(path for path in files.values() if path.is_file()), *used]
     if list(data.glob("*volunteers*.json")):
         path = volunteers_file(data)
         samples = Samples({"everybody": training.utterances or ["hello"]})
         rows += _liked_rows(_Overlaps(samples), path, seed)
         used.append(path)
-    tested = [row for row in rows if "p" in row]
-    for row, adjusted in zip(tested, holm([row["p"] for row in tested])):
-        row["p_adjusted"] = adjusted
+    adjust_p_values(rows)
     paper = "the mean of ten characters' r_s with how many people said 'likely', Japanese"
     settings = {"split": split, "resamples": RESAMPLES, "shuffles": SHUFFLES, "paper": paper}
     return {"rows": rows, "manifest": manifest_of("overlap", used, seed, limit, settings)}
@@ -85,11 +83,6 @@ class _Overlaps:
             metrics["copying"] = copying(self._samples, profile)
             by_profile.append({name: np.nan_to_num(metric.values(lines)) for name, metric in metrics.items()})
         return by_profile
-
-
-def _sampled(sides: Sequence[Side], limit: int | None, seed: int) -> list[Side]:
-    dialogues = set(sampled(range(1, len(sides) // 2 + 1), limit, seed))
-    return [side for side in sides if side.dialogue in dialogues]
 
 
 def _profile_rows(

@@ -20,7 +20,7 @@ import msgspec
 
 from understudy.agents.conversation import ConversationTurn, perspective
 from understudy.errors import Dead, InputError, StoryError, Unborn, UnderstudyError, UnknownCharacter
-from understudy.formats.cards.document import greetings_for
+from understudy.formats.cards import greetings_for
 from understudy.people.memory import PeopleMemory, RememberedChat, Telling, remembered_person
 from understudy.server.chats import store
 from understudy.server.chats.schemas import Difference, moment_in_words, why_of

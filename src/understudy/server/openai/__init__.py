@@ -14,7 +14,7 @@ import numpy as np
 from starlette.responses import Response
 
 from understudy import __version__
-from understudy.formats.cards.document import USER
+from understudy.formats.cards import USER
 from understudy.language.encoding import SentenceEncoder
 from understudy.server.context import Listed
 from understudy.server.openai.completions import Completing

@@ -23,9 +23,9 @@ from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError, Unreachable
 from understudy.judging import LOWER_IS_CLOSER
+from understudy.metrics.utterances import UtteranceStore
 from understudy.metrics.utterances.record import APPROVED, FILTER, REJECTED, StoredUtterance
 from understudy.metrics.utterances.review import MINE, NEW, SECOND, Near, Review
-from understudy.metrics.utterances.store import UtteranceStore
 from understudy.server.context import AppContext, context_of
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import form_fields, page, problem_page, redirected, with_query

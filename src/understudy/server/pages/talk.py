@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
-from understudy.formats.cards.document import greetings_for
+from understudy.formats.cards import greetings_for
 from understudy.server.chats.scene import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.formats.cards.document import Card, in_version, json_of
+from understudy.formats.cards import Card, in_version, json_of
 from understudy.formats.chat_records import PersonaRecord
 from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress

@@ -3,8 +3,8 @@
     score(a)    = sum over the scene's tokens t of ln P(t | tokens before it), the masks named by assignment a
     P(a)        ~ exp(TEMPERATURE score(a))
 
-The context includes what happened just before in the same chapter. `assignment_search` chooses the assignments that are
-scored.
+The context includes what happened just before in the same chapter. `score_assignments` chooses those that
+are scored.
 """
 
 from __future__ import annotations
@@ -28,16 +28,7 @@ from understudy.language.model_folder import ModelFolder, read_card
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 from understudy.training.bert import precision
-from understudy.training.guessing.finetuning import (
-    EVERY,
-    HELD_BACK,
-    Casts,
-    Stories,
-    begin,
-    held_back,
-    read_casts,
-    write_figures,
-)
+from understudy.training.guessing import EVERY, HELD_BACK, Casts, Stories, begin, held_back, read_casts, write_figures
 from understudy.training.guessing.network import fits, half_precision
 from understudy.training.guessing.scene_tokens import RecentScenes, SceneTokenizer, chunks, scene_prompts, unmasked
 from understudy.training.loop import Loss, Optimization, Progress, no_progress, select_device
@@ -47,7 +38,7 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "DRAWN", "NamingGuesser", "NamingSettings", "open_naming", "score_assignments", "train_naming"]
+__all__ = ["AGENT", "NamingSettings", "open_naming", "train_naming"]
 
 AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from

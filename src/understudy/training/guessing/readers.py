@@ -23,16 +23,7 @@ from understudy.language.backends.transformer import CAUSAL, MASKED
 from understudy.language.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
-from understudy.training.guessing.finetuning import (
-    EVERY,
-    HELD_BACK,
-    Casts,
-    Stories,
-    begin,
-    held_back,
-    read_casts,
-    write_figures,
-)
+from understudy.training.guessing import EVERY, HELD_BACK, Casts, Stories, begin, held_back, read_casts, write_figures
 from understudy.training.guessing.network import (
     HEAD,
     LONGFORMER,

@@ -30,20 +30,15 @@ from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene
 from understudy.text import did_you_mean
-from understudy.training.guessing import naming, readers
-from understudy.training.guessing.finetuning import read_casts, unknown_people
+from understudy.training.guessing import naming, read_casts, readers, unknown_people
 
 __all__ = [
     "Undecided",
-    "WeightedGuessers",
     "combined",
     "find_assigned",
     "find_guesser",
     "find_guessers",
-    "fitted_weights",
     "knows",
-    "learned_until",
-    "open_guesser",
     "together_name",
     "together_weights",
     "trained_kinds",

@@ -1,1 +1,0 @@
-"""Causal language models of dialogues: what they learn from, and how."""
