@@ -26,7 +26,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from understudy.agents import agent_named
 from understudy.story.dialogue import Turn, situation_at
-from understudy.language.encoding import encoding_at_once
+from understudy.language.encoding.cache import encoding_at_once
 from understudy.story.storyfile import Story
 
 path, who, way, until = sys.argv[1:]

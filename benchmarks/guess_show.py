@@ -21,8 +21,9 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from understudy.guessing import Guesses, Joint, Masked, Masking, TrainingScenes, Vanilla, guess_in_order
-from understudy.guessing.encoded import whole
+from understudy.guessing.baselines import Vanilla, whole
+from understudy.guessing.joint import Joint
+from understudy.guessing.scenes import Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.shows import Show, shows_in
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona

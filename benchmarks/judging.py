@@ -22,8 +22,7 @@ from understudy.agents.writer import WriterAgent
 from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
-from understudy.language.backends import Completion
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import Completion, ScriptedBackend
 from understudy.story.dialogue import Draft, Turn, Usage, situation_at
 
 SUBJECTS = ("the tide", "the bread", "this wall", "the lamp", "my coat", "that bell", "the soup", "the rope")

@@ -28,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.metrics.utterances.vector_indexes import GraphIndex
 
 QUERIES = 2_000

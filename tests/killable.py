@@ -17,7 +17,7 @@ __all__ = ["WORDS", "children", "server"]
 
 WORDS = 400
 AGENT = f"""
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 
 def talkative():
     return Scripted(" ".join(f"reply{{reply}}word{{word}}" for word in range({WORDS})) for reply in range(9))

@@ -10,8 +10,8 @@ import pytest
 
 from understudy import formats
 from understudy.cli import progress
+from understudy.language.encoding import Floats
 from understudy.language.encoding.encoder import SentenceEncoder
-from understudy.language.encoding.sequences import Floats
 from understudy.story.storyfile import Story
 
 __all__ = ["remember"]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from understudy.guessing import CharacterNames, TrainingScenes
+from understudy.guessing.scenes import TrainingScenes
+from understudy.people.names import CharacterNames
 from understudy.story.types import Line, Moment, Scene
 
 __all__ = ["CAST", "lessons", "scene", "talk", "tiny_reader"]

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from understudy.formats.annotations import Annotation, Instance, Rationale
-from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
 from understudy.guessing.analysis import GuessedSpeaker
+from understudy.guessing.scenes import Masked, Masking, TrainingScenes
+from understudy.people.names import CharacterNames
 from understudy.story.persona import Persona
 from understudy.story.types import Line, Moment, Scene
 

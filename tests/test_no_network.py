@@ -15,7 +15,7 @@ import pytest
 import isolation
 from llmclient import MODEL, needs_model
 from measured import chat, volunteers
-from understudy.language.libraries import SWITCHES
+from understudy.language import SWITCHES
 
 pytestmark = pytest.mark.skipif(
     not isolation.possible() and not os.environ.get("CI"), reason="needs Linux, root and util-linux"
@@ -249,7 +249,7 @@ WITHOUT_SWITCH = """
 import os, time
 from pathlib import Path
 os.environ["ORT_DISABLE_TELEMETRY"] = "0"
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 SentenceEncoder(cache=False).encode(["The tide is out."])
 folders = [Path(os.environ[name]) for name in ("XDG_CACHE_HOME", "TMPDIR")]
 end = time.monotonic() + 60

@@ -52,7 +52,7 @@ from understudy.agents.old_lines import OldLines
 from understudy.agents.recall import Recall
 from understudy.agents.writer import WriterAgent
 from understudy.judging.guarded import GuardedAgent
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 
 story, encoder = understudy.formats.read("demo"), EncoderAgent()
 writer = WriterAgent(ScriptedBackend(["I keep the letters dry. Ask me tomorrow."] * 8), Recall(encoder))

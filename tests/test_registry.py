@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from understudy.agents import AGENTS
-from understudy.agents.scripted import Scripted
+from understudy.agents import AGENTS, Scripted
 from understudy.errors import AgentError, MissingExtra
-from understudy.guessing.registry import GUESSERS
+from understudy.guessing import GUESSERS
 from understudy.metrics.registry import DEFAULT_METRICS, METRICS
 from understudy.registry import Imported, Need, RegistryEntry, import_factory
 from understudy.training import TRAINERS

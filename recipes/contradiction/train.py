@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))  # the checkout, so that it runs from anywhere
 
 from recipes.command import recipe
-from understudy.language.encoding import SentenceEncoder
-from understudy.language.encoding.sequences import Floats
+from understudy.language.encoding import Floats
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.metrics.contradiction import LABELS, ROLE, ContradictionModel, pair_features
 from understudy.metrics.statistics import interval

@@ -12,7 +12,7 @@ import onnxruntime as ort
 
 from understudy.agents.fit import build_context as context_of
 from understudy.formats import examples
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 
 src=sys.argv[1]
 m=onnx.load(src+'/encoder.int8.onnx')

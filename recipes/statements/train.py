@@ -21,8 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # the checkout, so that it r
 
 from recipes.command import recipe
 from understudy.errors import InputError
-from understudy.language.encoding import Floats, SentenceEncoder
-from understudy.language.lexical.logistic import fit_binary, sigmoid
+from understudy.language.encoding import Floats
+from understudy.language.encoding.encoder import SentenceEncoder
+from understudy.language.lexical.logistic import fit_binary
+from understudy.language.lexical.rows import sigmoid
 from understudy.language.model_folder import ModelFolder, write_card
 from understudy.people.claims import NAME, claims_of, feature_names
 from understudy.people.statements import SAME, encoded, rows_of

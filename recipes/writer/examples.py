@@ -15,9 +15,11 @@ from recipes.writer.seeds import seed_examples
 from recipes.writer.settings import WriterSettings
 from recipes.writer.tables import random_name
 from recipes.writer.ties import tie_examples
-from understudy.agents.prompt import estimate_tokens, render_compact, trim
+from understudy.agents.prompt import render_compact, trim
 from understudy.agents.prompt_contents import ChatTurn, PromptContents
-from understudy.language.encoding import Floats, SentenceEncoder, shipped_model
+from understudy.language.backends import estimate_tokens
+from understudy.language.encoding import Floats
+from understudy.language.encoding.encoder import SentenceEncoder, shipped_model
 from understudy.training.pdnc import NovelSpeech, novel_speeches
 
 __all__ = ["chat_text", "end_token", "held_back_examples", "training_examples"]

@@ -13,7 +13,7 @@ import pytest
 from models import tiny_model
 from people import hearing, situation, tie
 from understudy.agents import AGENTS, TRAINED, WRITING
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.story.dialogue import Agent, Drafter, Ranker, Sampling, StreamingAgent, Turn
 
 LONG = " ".join(

@@ -9,10 +9,11 @@ import pytest
 from models import tiny_cross_encoder
 from people import hearing, situation
 from understudy.agents.cross_encoder import HEAD_FILE, CrossEncoder
-from understudy.agents.encoder import EncoderAgent, Question
+from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import MAX_PROFILE, build_context
 from understudy.errors import InputError
 from understudy.language.model_folder import read_tensors, write_tensors
+from understudy.story.dialogue import Question
 
 pytest.importorskip("onnx", reason="the tiny models are written with the extra 'train'")
 

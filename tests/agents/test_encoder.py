@@ -11,9 +11,9 @@ from understudy.agents.encoder import EncoderAgent
 from understudy.agents.fit import CachedEncoder, build_context, build_fits
 from understudy.agents.plain_replies import REGISTERS, bank_lines, register_of
 from understudy.errors import InputError
-from understudy.language.encoding import Context, SentenceEncoder, cache, encoding_at_once
-from understudy.language.encoding.cache import BackgroundQueue
-from understudy.language.encoding.encoder import MultilingualEncoder
+from understudy.language.encoding import Context, cache
+from understudy.language.encoding.cache import BackgroundQueue, encoding_at_once
+from understudy.language.encoding.encoder import MultilingualEncoder, SentenceEncoder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona, Told
 from understudy.story.types import Line, Moment, Scene

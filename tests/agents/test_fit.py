@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from understudy.agents import agent_named
 from understudy.agents.fit import CachedEncoder, Hubness, SharedWords
 from understudy.errors import InputError
-from understudy.language.encoding import Context, Floats, SentenceEncoder
-from understudy.language.encoding.encoder import BACKGROUND, shipped_model
+from understudy.language.encoding import Context, Floats
+from understudy.language.encoding.encoder import BACKGROUND, SentenceEncoder, shipped_model
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Persona
 

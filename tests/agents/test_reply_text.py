@@ -18,7 +18,7 @@ from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, continued,
 from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.writer import WriterAgent
 from understudy.judging.guarded import GuardedAgent
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.server.executor import AgentExecutor
 from understudy.story.dialogue import Agent, Candidate, Reply, Situation, Turn
 

@@ -10,11 +10,11 @@ from models import tiny_reranker
 from people import hearing, situation
 from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
-from understudy.agents.reranker import ADAPTER, Reranker, pack_matrices, shipped_reranker, unpack_matrices
+from understudy.agents.reranker import ADAPTER, Reranker, pack_matrices, unpack_matrices
 from understudy.errors import InputError
 from understudy.language.backends.causal_lm import find_base
 from understudy.language.backends.transformer import open_transformer
-from understudy.language.model_folder import read_card, read_tensors
+from understudy.language.model_folder import read_card, read_tensors, shipped_folder
 
 pytest.importorskip("transformers", reason="a transformer needs the extra 'train'")
 
@@ -110,6 +110,6 @@ def test_what_is_missing_is_said(model: Path, tmp_path: Path) -> None:
 def test_the_shipped_model_is_named_by_its_name() -> None:
     agent = agent_named("reranker")
     assert isinstance(agent, Reranker)
-    assert agent.card == read_card(shipped_reranker(), "reranker")
+    assert agent.card == read_card(shipped_folder("reranker"), "reranker")
     assert "held_back_novels" in agent.card["figures"]
-    assert sum(file.stat().st_size for file in shipped_reranker().iterdir()) < 6_000_000
+    assert sum(file.stat().st_size for file in shipped_folder("reranker").iterdir()) < 6_000_000

@@ -16,10 +16,10 @@ from people import hearing, situation, tie
 from understudy.agents import AGENTS, WRITING, agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.agents.recall import Recall
-from understudy.agents.writer import WriterAgent, shipped_writer, writer_agent
+from understudy.agents.writer import WriterAgent, writer_agent
 from understudy.errors import BackendError, InputError
-from understudy.language.backends import Completion
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import Completion, ScriptedBackend
+from understudy.language.model_folder import shipped_folder
 from understudy.progress import Cancellation
 from understudy.registry import Imported
 from understudy.story.dialogue import ChatMessage, Drafter, LanguageModel, Reply, Sampling, StreamingAgent, Turn
@@ -248,7 +248,7 @@ def test_a_model_is_named_after_a_colon(
     original = Imported.load
     monkeypatch.setattr(Imported, "load", load)
     assert isinstance(agent_named(spec), WriterAgent)
-    adapter = shipped_writer() / "writer.gguf" if spec == "writer" else None
+    adapter = shipped_folder("writer") / "writer.gguf" if spec == "writer" else None
     assert opened == [(factory, model, adapter)]
 
 
@@ -288,7 +288,7 @@ def test_an_encoded_past_can_be_shared() -> None:
 
 
 def test_the_shipped_adapter_is_whole() -> None:
-    folder = shipped_writer()
+    folder = shipped_folder("writer")
     assert (folder / "writer.gguf").read_bytes()[:4] == b"GGUF"
     assert (folder / "writer.gguf").stat().st_size <= 20_000_000
     assert json.loads((folder / "model.json").read_text(encoding="utf-8"))["agent"] == "writer"

@@ -22,7 +22,7 @@ from understudy.bench.answers import (
     replies_of,
 )
 from understudy.errors import AgentError, BackendError, MissingAnswer
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.papers.personachat.bench import files_of, questions_in
 from understudy.story.dialogue import Example, Reply, Situation, Turn
 

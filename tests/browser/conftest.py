@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from server.conftest import serving
 from stories import brass_key
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app

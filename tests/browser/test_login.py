@@ -13,7 +13,7 @@ from browser.accessibility import WIDTHS, assert_accessible, complaints, fits, r
 from browser.conftest import FREELY, SCRIPT
 from server.conftest import serving
 from studyserver import filled
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from browser.conftest import MakeSite
 from killable import server
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.errors import AgentError
 from understudy.story.dialogue import Candidate, Reply, Situation, Turn
 

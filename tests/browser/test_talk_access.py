@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from browser.accessibility import WIDTHS, assert_accessible, resize
 from browser.conftest import MakeSite
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 
 ENDLESS = "a" * 300 + " https://example.invalid/" + "b" * 300
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from browser.conftest import MakeSite
 from browser.test_talk import replies, say
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 
 PHONE = (390, 844)
 TOPMOST = """(element, [dx, dy]) => {

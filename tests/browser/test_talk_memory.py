@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from browser.accessibility import assert_accessible
 from browser.conftest import MakeSite
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 
 
 def say(page: Page, text: str) -> None:

@@ -11,7 +11,7 @@ from browser.accessibility import assert_accessible
 from browser.conftest import FREELY, MakeSite
 from browser.test_talk import begin, bubbles, replies, say
 from server.conftest import serving
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext

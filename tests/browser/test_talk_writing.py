@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from browser.conftest import MakeSite
 from browser.test_talk import begin, bubbles, replies, say
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.story.dialogue import Candidate
 from writers import PIECES, Writer
 

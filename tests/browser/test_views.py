@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from browser.accessibility import WIDTHS, assert_accessible, fits, resize
 from browser.conftest import FREELY, SCRIPT
 from server.conftest import serving
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry

@@ -85,7 +85,7 @@ def test_it_says_what_is_wrong(run: Run, harbour: Path, tmp_path: Path) -> None:
 
 
 OWN = """
-from understudy.guessing import Vanilla
+from understudy.guessing.baselines import Vanilla
 
 def guesser(training_scenes):
     return Vanilla(training_scenes)

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
 from cliruns import Document, Run
-from understudy.language.backends import catalog
+from understudy.language.backends import catalog, exchange, settings
 from understudy.language.backends.catalog import HUB_NAME, SUGGESTED, models_folder
 
 module = import_module("understudy.cli.models")  # the package has a command of that name
@@ -96,16 +95,13 @@ def test_removing_with_yes_does_not_ask(run: Run, pulled: Path) -> None:
 
 
 def test_servers_that_are_set_up_or_answer_are_listed_once(document: Document, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = ModuleType("understudy.language.backends.settings")
     here = "http://127.0.0.1:11434/v1"
-    vars(settings).update(
-        configured_llms=lambda: [
-            SimpleNamespace(name="ollama", url=here, model="llama3.2", problem=""),
-            SimpleNamespace(name="router", url="https://example.org/v1", model="x", problem="KEY is not set"),
-        ],
-        find_local_servers=lambda: [(here, ["llama3.2", "qwen2.5"])],
-    )
-    monkeypatch.setitem(sys.modules, settings.__name__, settings)
+    set_up = [
+        SimpleNamespace(name="ollama", url=here, model="llama3.2", problem=""),
+        SimpleNamespace(name="router", url="https://example.org/v1", model="x", problem="KEY is not set"),
+    ]
+    monkeypatch.setattr(settings, "configured_llms", lambda: set_up)
+    monkeypatch.setattr(exchange, "find_local_servers", lambda: [(here, ["llama3.2", "qwen2.5"])])
     monkeypatch.setattr(module, "_llm_rows", llm_rows)
     rows = {row["name"]: row for row in document("models")["models"] if row["backend"] == "llm"}
     assert {name: row["ready"] for name, row in rows.items()} == {"ollama": True, "router": False, "qwen2.5": False}
@@ -116,7 +112,7 @@ def test_servers_that_are_set_up_or_answer_are_listed_once(document: Document, m
 
 AGENT = """
 from understudy.agents.writer import WriterAgent
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 
 def make():
     return WriterAgent(ScriptedBackend(["Aye."]), style="compact")

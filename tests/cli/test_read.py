@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cliruns import Document, Run, Start
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.people import draft
 from understudy.story.storyfile import Story
 from uploading import NOVEL

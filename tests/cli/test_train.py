@@ -11,7 +11,7 @@ import pytest
 from cliruns import Document, Run
 from models import tiny_base, tiny_data
 from understudy.cli import load_command
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.training import TRAINERS
 
 pytest.importorskip("torch", reason="training needs the extra 'train'")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.database import open_database
-from understudy.database.database import connection_arguments, has_password, masked
+from understudy.database import connection_arguments, has_password, masked, open_database
 from understudy.errors import InputError
 
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="*?&;"), min_size=4)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.database.record_log import RecordLog
+from understudy.database import RecordLog
 from understudy.errors import InputError
 
 

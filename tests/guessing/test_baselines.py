@@ -9,7 +9,7 @@ import pytest
 
 from people import ListPast, exchanges
 from talkers import scene
-from understudy.guessing import RankerGuesser
+from understudy.guessing.baselines import RankerGuesser
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Persona
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from talkers import WORDS, personas, scene, scenes, training_scenes
-from understudy.guessing import CharacterNames, Masked, Masking, TrainingScenes
-from understudy.guessing.registry import GUESSERS, UNASSIGNED
+from understudy.guessing import GUESSERS, UNASSIGNED
+from understudy.guessing.scenes import Masked, Masking, TrainingScenes
+from understudy.people.names import CharacterNames
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from talkers import WORDS, masked, personas, scene, scenes, training_scenes
-from understudy.guessing.encoded import (
+from understudy.guessing.baselines import (
     ROWS,
     EncodedGuesser,
     Vectors,

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from talkers import COMMON, NAMES, PEOPLE, WORDS, masked, passing, personas, scene, scenes, talk, training_scenes
 from understudy.errors import AgentError, StoryError
-from understudy.guessing import CharacterNames, Guesses, Joint, Masking, TrainingScenes, guess_in_order
-from understudy.guessing.encoded import Vectors
+from understudy.guessing.baselines import Vectors
 from understudy.guessing.features import SPACES, Terms, named_scene_features
-from understudy.guessing.joint import ABLATIONS, CLUES, SUB_MODELS, MaskFeatures, SubModels
+from understudy.guessing.joint import ABLATIONS, CLUES, SUB_MODELS, Joint, MaskFeatures, SubModels
+from understudy.guessing.scenes import Guesses, Masking, TrainingScenes, guess_in_order
 from understudy.language.lexical.rows import Ints, SparseRows
+from understudy.people.names import CharacterNames
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Relation, Scene
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from talkers import NAMES, PEOPLE, personas, scene, scenes
-from understudy.guessing import Assigned, Guesses, Masking, Remembering, guess_in_order
-from understudy.guessing.scenes import LONG, masks_of, split_long_scenes
+from understudy.guessing.assignment import Assigned
+from understudy.guessing.scenes import LONG, Guesses, Masking, Remembering, guess_in_order, masks_of, split_long_scenes
 from understudy.story.persona import Persona
 from understudy.story.types import Line, Moment, Scene
 

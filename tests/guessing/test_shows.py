@@ -14,7 +14,8 @@ import pytest
 import realdata
 from talkers import PEOPLE, shows_folder
 from understudy.errors import InputError
-from understudy.guessing import Masking, TrainingScenes, Vanilla
+from understudy.guessing.baselines import Vanilla
+from understudy.guessing.scenes import Masking, TrainingScenes
 from understudy.guessing.shows import Show, shows_in, training_scenes_of_shows
 from understudy.story.persona import Persona
 

@@ -10,7 +10,8 @@ from stories import brass_key
 from talkers import PEOPLE, scenes
 from understudy.errors import StoryError
 from understudy.formats import read
-from understudy.guessing import GUESSERS, main_characters
+from understudy.guessing import GUESSERS
+from understudy.guessing.scenes import main_characters
 from understudy.guessing.story import GuessSettings, guess_later, guess_scene, personas_in, training_scenes_of_story
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from talkers import passing, personas, scene, scenes, training_scenes
-from understudy.guessing import Joint, Reason, reasons_for
-from understudy.guessing.clues import CUES
-from understudy.guessing.story import CUE_TEXTS
+from understudy.guessing.joint import Joint
+from understudy.guessing.story import Reason, reasons_for
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Relation, Scene
 
@@ -106,7 +105,3 @@ def test_strongest_first_and_exclusion_where_nothing_else_speaks(joint: Joint) -
 def test_one_alone_has_no_rival(joint: Joint) -> None:
     results = why(joint, scene(("P0", "the tide.")), {"P0": "Ann"})
     assert results["P0"] == [Reason("exclusion", "everybody else is likelier behind another mask", 0.0)]
-
-
-def test_every_cue_can_be_told() -> None:
-    assert CUE_TEXTS.keys() == CUES.keys()

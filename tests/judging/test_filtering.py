@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from stories import brass_key
 from understudy.errors import InputError
 from understudy.formats import read
-from understudy.judging import FilteredAgent, Rule, StoryMetrics
-from understudy.judging.filtering import FilterJob, filter_lines, run_id
+from understudy.judging import Rule
+from understudy.judging.filtering import FilteredAgent, FilterJob, StoryMetrics, filter_lines, run_id
 from understudy.metrics.registry import MetricContext
 from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED

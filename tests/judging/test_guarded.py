@@ -15,7 +15,7 @@ from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.selection import evasion_drafts
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.story.dialogue import Agent, Draft, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story

@@ -20,7 +20,7 @@ from understudy.formats import read
 from understudy.judging import loading
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.loading import AgentDrafter, ApprovedCandidates, is_guarded, load_guarded
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, DECISIONS, FILTER, PENDING, REJECTED, Utterance
 from understudy.progress import Cancellation

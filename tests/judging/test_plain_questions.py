@@ -12,7 +12,7 @@ from understudy.agents.writer import WriterAgent
 from understudy.formats import read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.story.dialogue import Drafter, Situation, Turn, situation_at
 from understudy.story.storyfile import Story
 from understudy.text import sentences

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from understudy.agents.old_lines import RecalledDraft
-from understudy.judging.selection import expand, mutual_information, score_drafts
+from understudy.judging.selection import expand, score_drafts
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Persona
 
@@ -44,12 +42,3 @@ def test_asking_back_costs() -> None:
     assert (
         order(Draft("Which one do you want?", "exchange"), Draft("The small one.", "exchange"))[0] == "The small one."
     )
-
-
-def test_mutual_information_is_what_the_message_adds() -> None:
-    class Model:
-        def log_probs(self, situation: Situation, history: Sequence[Turn], text: str) -> list[float]:
-            return [-1.0, -1.0] if history and "hook" in text else [-2.0, -2.0]
-
-    drafts = [Draft("On the hook.", "writer"), Draft("At sea.", "writer"), Draft("On the hook.", "exchange")]
-    assert mutual_information(Model(), INES, ASKED, drafts) == [1.0, 0.0, 0.0]

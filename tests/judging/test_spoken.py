@@ -17,8 +17,7 @@ from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import Guard, Verdict
 from understudy.judging.selection import evasion_drafts
 from understudy.judging.spoken import SENTENCE_END, ResumingAgent, _sentences, pieces_of
-from understudy.language.backends import Completion
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import Completion, ScriptedBackend
 from understudy.progress import Cancellation
 from understudy.story.dialogue import Draft, Reply, Sampling, Situation, Turn
 from understudy.story.persona import Persona

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import BackendError
 from understudy.formats import read
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.people.draft import draft
 from understudy.people.llm_reader import LlmReader, scene_parts
 from understudy.progress import ignore_progress

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.formats import read
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.people.claims import Claim, SceneSpeech
 from understudy.people.own_words import statement
 from understudy.people.statements import (

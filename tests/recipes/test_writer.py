@@ -24,7 +24,7 @@ from recipes.writer.train import train as train_writer
 from speakers import tiny_reader
 from understudy.agents.writer import writer_agent
 from understudy.errors import InputError
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.language.model_folder import read_agent_name
 from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.pdnc import join_parts, novel_speeches

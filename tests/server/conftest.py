@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from stories import brass_key
-from understudy.agents.scripted import Scripted
-from understudy.database import Postgres
+from understudy.agents import Scripted
+from understudy.database.postgres import Postgres
 from understudy.formats import read
 from understudy.metrics.utterances import UtteranceStore
 from understudy.server.app import make_app

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.errors import InputError
 from understudy.server.context import AppContext
 from understudy.server.database import DataFolder

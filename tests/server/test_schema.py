@@ -13,7 +13,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.metrics.utterances import open_store
 from understudy.metrics.utterances.record import APPROVED, Utterance
 from understudy.server.access import AccessPolicy

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from stories import FALSE, MASKED_CAST, TRUE, masks
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
-from understudy.judging import FilteredAgent, Rule, StoryMetrics
+from understudy.judging import Rule
+from understudy.judging.filtering import FilteredAgent, StoryMetrics
 from understudy.judging.loading import load_guarded
 from understudy.server.problems import Refused
 from understudy.server.story_registry import ModelName, StoryRegistry

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from understudy.server.streaming import ShownPieces, StopSequences
 from understudy.story.names import ShownNames
-from understudy.story.storyfile.name_finder import NameReplacer
+from understudy.text import NameReplacer
 
 FALSE = {"Aurel Benedek": "Anton Brenner", "Zita": "Klara"}
 NAMES = ShownNames(FALSE, NameReplacer(FALSE, ["Aurel Benedek Junior"]))

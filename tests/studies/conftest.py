@@ -19,7 +19,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         return
     address: str = request.getfixturevalue("postgres")
     yield address
-    from understudy.database import Postgres
+    from understudy.database.postgres import Postgres
 
     schema = APPLICATION_ID.to_bytes(4, "big").decode().lower()
     database = Postgres(address, APPLICATION_ID, "the test's database")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from understudy.errors import InputError
-from understudy.language.encoding.sequences import Context, SequenceFormat, Sequencer
+from understudy.language.encoding import Context, SequenceFormat, Sequencer
 from understudy.training.corpus import (
     PAIRS,
     EncodedExample,

@@ -18,8 +18,9 @@ from people import hearing
 from understudy.agents import agent_named
 from understudy.agents.encoder import EncoderAgent
 from understudy.errors import InputError, MissingExtra
-from understudy.language.encoding import Context, SentenceEncoder
-from understudy.language.libraries import import_library
+from understudy.language import import_library
+from understudy.language.encoding import Context
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.language.model_folder import write_tensors
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona

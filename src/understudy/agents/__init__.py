@@ -5,20 +5,20 @@ An agent is imported when its entry is called, so that listing them imports no m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import AgentError
 from understudy.registry import Imported, Need, RegistryEntry, import_factory
-from understudy.story.dialogue import Agent, LanguageModel, Ranker
+from understudy.story.dialogue import Agent, Candidate, Evidence, LanguageModel, Ranker, Reply, Situation, Turn
 from understudy.text import did_you_mean
 
 if TYPE_CHECKING:
     from understudy.agents.encoder import EncoderAgent
     from understudy.agents.pools import Candidates
 
-__all__ = ["AGENTS", "SHIPPED", "TRAINED", "WRITING", "agent_named", "draws_on_lines"]
+__all__ = ["AGENTS", "SHIPPED", "TRAINED", "WRITING", "Scripted", "agent_named", "draws_on_lines"]
 
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
@@ -33,7 +33,7 @@ AGENTS: dict[str, RegistryEntry[Agent]] = {
         RegistryEntry("batch", Imported("understudy.agents.writer", "batch_agent"), Need.BACKEND),
         RegistryEntry("local", Imported("understudy.agents.writer", "local_agent"), Need.BACKEND),
         RegistryEntry("writer", Imported("understudy.agents.writer", "writer_agent"), Need.BACKEND),
-        RegistryEntry("scripted", Imported("understudy.agents.scripted", "Scripted")),
+        RegistryEntry("scripted", Imported("understudy.agents", "Scripted")),
         RegistryEntry("starspace", Imported("understudy.agents.bag_ranker", "Starspace"), FROM_MODEL),
         RegistryEntry("profile-memory", Imported("understudy.agents.bag_ranker", "ProfileMemory"), FROM_MODEL),
         RegistryEntry("kv-memory", Imported("understudy.agents.bag_ranker", "KeyValueMemory"), FROM_MODEL),
@@ -129,3 +129,42 @@ def _checked_agent(spec: str, factory: Callable[..., Any]) -> object:
     if not isinstance(agent, Agent | Ranker | LanguageModel):
         raise AgentError(f"what '{spec}' gives has none of reply, score and log_probs: an agent needs one of them")
     return agent
+
+
+# An agent with a fixed list of replies, for tests of programs that talk to an agent.
+
+NUMBERED = tuple(f"Line {number}." for number in range(1, 101))
+
+
+class Scripted:
+    """Gives the n-th of its replies where the character has spoken n - 1 times in the history.
+
+    It holds no state: the history says which reply is due, so one instance serves any number of chats.
+    """
+
+    def __init__(self, replies: Iterable[str] = NUMBERED) -> None:
+        self.replies = tuple(replies)
+        for number, reply in enumerate(self.replies, 1):
+            if not reply.strip():
+                raise AgentError(f"scripted reply {number} is blank: give every reply some text")
+
+    def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
+        number = _times_spoken(situation, history)
+        if number >= len(self.replies):
+            raise AgentError(
+                f"the script has {len(self.replies)} replies, and {situation.persona.name} has spoken {number} times: "
+                f"give Scripted at least {number + 1} replies, or a shorter history"
+            )
+        text = self.replies[number]
+        evidence = Evidence("script", f"reply {number + 1} of {len(self.replies)}")
+        return Reply(text, (Candidate(text, 1.0),), (evidence,))
+
+    def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
+        """1 for the reply that comes next in the script, 0 for any other."""
+        number = _times_spoken(situation, history)
+        due = self.replies[number] if number < len(self.replies) else None
+        return [float(candidate == due) for candidate in candidates]
+
+
+def _times_spoken(situation: Situation, history: Sequence[Turn]) -> int:
+    return sum(turn.speaker == situation.persona.name for turn in history)

@@ -112,7 +112,7 @@ def _kin_words(situation: Situation) -> re.Pattern[str] | None:
 
 def names_of(other: Other) -> tuple[str, ...]:
     """All names of somebody and the parts of a name of several words, without an article before them."""
-    names = (other.name, *other.aliases)
+    names = other.names
     parts = (part for part in other.name.split() if len(part) > 2 and part[:1].isupper())
     bare = (name[4:] for name in names if name.startswith("the "))
     return tuple(dict.fromkeys((*names, *parts, *bare)))
@@ -173,7 +173,7 @@ class Addressing:
         )
         here = {known.name_of(other.name) for other in situation.present}
         others = [other for other in known.people if other.name not in here and other not in same]
-        self._others = {name: other for other in others for name in (other.name, *other.aliases)}
+        self._others = {name: other for other in others for name in other.names}
         own = {self._own, *self._own.split()}
         self._names = {
             other.name: tuple(name for name in names_of(other) if name not in self._faced_names and name not in own)
@@ -272,7 +272,7 @@ class Addressing:
 
 
 def _circumstances(past: Past, own: str) -> dict[tuple[int, ...], _Circumstances]:
-    found: dict[tuple[int, ...], _Circumstances] = {}
+    by_moment: dict[tuple[int, ...], _Circumstances] = {}
     for scene in past.scenes(SCENES):
         spoken = [line for line in scene.lines if line.speaker is not None]
         for index, line in enumerate(spoken):
@@ -280,7 +280,7 @@ def _circumstances(past: Past, own: str) -> dict[tuple[int, ...], _Circumstances
                 before = spoken[max(0, index - NEAR) : index]
                 last = next((other.speaker for other in reversed(before) if other.speaker != own), None)
                 after = next((other.speaker for other in spoken[index + 1 : index + 3] if other.speaker != own), None)
-                found[line.moment.numbers] = _Circumstances(
+                by_moment[line.moment.numbers] = _Circumstances(
                     tuple(other.text for other in before), frozenset((last, after))
                 )
-    return found
+    return by_moment

@@ -24,30 +24,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.addressing import Addressing
-from understudy.agents.dialogue_context import heard_words, last_heard, said_before
-from understudy.agents.plain_replies import from_profile, plainly
-from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
+from understudy.agents.plain_replies import reply_with_line
+from understudy.agents.pools import Candidates, Pool, Pools, own_past, taken_from
 from understudy.language.lexical import Floats
 from understudy.language.model_folder import ModelFolder, read_model
-from understudy.story.dialogue import Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Evidence, Question, Reply, Situation, Turn
 from understudy.text import words
 
-__all__ = [
-    "MAX_TURNS",
-    "BagRanker",
-    "Hop",
-    "KeyValueMemory",
-    "ProfileMemory",
-    "Query",
-    "Question",
-    "Starspace",
-    "WordVectors",
-    "attention",
-    "message_of",
-    "spelled",
-    "unit",
-]
+__all__ = ["MAX_TURNS", "KeyValueMemory", "ProfileMemory", "Starspace", "spelled"]
 
 CACHED_TEXTS = 1 << 15
 CACHED_WORDS = 1 << 12
@@ -58,8 +42,6 @@ MAX_WIDTH, MAX_TURNS = 65_536, 10_000  # of a model folder
 BLOCK = 8192  # lines whose vectors are cached together
 CACHED_BLOCKS = 8
 SENTENCES = 3  # of the profile that are shown
-
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 class WordVectors:
@@ -164,23 +146,10 @@ class BagRanker(ABC):
         return [self.score(*question) for question in questions]
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        persona = situation.persona
-        said = said_before(persona, history)
-        pool = self._pools.of(situation)
-        query = self.query(situation, history)
-        scores = self._scores(pool, query, persona.language)
-        addressing, asked = Addressing(situation), last_heard(persona, history)
+        pool, query = self._pools.of(situation), self.query(situation, history)
+        scores = self._scores(pool, query, situation.persona.language)
         ranked = np.argsort(-scores, kind="stable").tolist()
-        ranked = [index for index in ranked if addressing.suits(pool.exchanges[index], asked)]
-        shown = distinct(pool, ranked, said)
-        if not shown:
-            message = heard_words(persona, last_heard(persona, history))
-            if (reply := from_profile(situation, message, said)) is not None:
-                return reply
-            shown = distinct(pool, ranked, ())
-        if not shown:
-            return plainly(situation, said)
-        return reply_from(pool, shown, scores, _evidence(pool, shown[0], query))
+        return reply_with_line(pool, ranked, scores, situation, history, lambda index: _evidence(pool, index, query))
 
     def profile(self, situation: Situation) -> list[str]:
         """The sentences of whatever profiles the situation carries: one's own, the other's, both or none."""
@@ -215,11 +184,11 @@ def message_of(history: Sequence[Turn], turns: int) -> str:
     return " ".join(turn.text for turn in history[-turns:])
 
 
-def attention(query: Floats, rows: Floats, sharpness: float = 1.0) -> Floats:
-    """softmax(sharpness * cos(query, row)) over the rows."""
+def attention(query: Floats, rows: Floats) -> Floats:
+    """softmax(cos(query, row)) over the rows."""
     lengths = np.sqrt((rows * rows).sum(axis=1))
     cosines = (rows @ unit(query)) / np.where(lengths > 0, lengths, np.float32(1))
-    grown = np.exp(np.float32(sharpness) * (cosines - cosines.max(initial=-1.0)))
+    grown = np.exp(cosines - cosines.max(initial=-1.0))
     shares: Floats = grown / grown.sum()
     return shares
 

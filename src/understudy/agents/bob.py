@@ -22,21 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.agents.bob_network import CONSISTENCY, DECODERS, RESPONSE, AttentionMemory, BertOverBert, padded
-from understudy.agents.dialogue_context import ties_to_faced
+from understudy.agents.fit import build_context
 from understudy.errors import InputError
 from understudy.language.backends.transformer import length_batches
-from understudy.language.encoding.sequences import Context, SequenceFormat, Sequencer
-from understudy.language.model_folder import (
-    ModelFolder,
-    Tensors,
-    atomic_folder,
-    read_model,
-    write_card,
-    write_tensors,
-)
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
-from understudy.story.wording import tie_sentence
-from understudy.text import fold
+from understudy.language.encoding import Context, SequenceFormat, Sequencer
+from understudy.language.encoding.encoder import read_tokenizer
+from understudy.language.model_folder import ModelFolder, Tensors, atomic_folder, read_model, write_card, write_tensors
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,7 +42,6 @@ TEXT_TOKENS = 256  # of a text whose probability is asked for
 BATCH_TOKENS = {"cpu": 1024, "cuda": 16_384}
 BATCH_QUESTIONS = {"cpu": 16, "cuda": 128}
 
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 ScoredTexts = list[list[list[float]]]
 """For each question, for each of its texts, the log-probability of each token."""
 
@@ -287,8 +278,6 @@ def _repeating(tokens: tuple[int, ...]) -> list[int]:
 ORI, PER = "ori", "per"
 INPUTS = (ORI, PER)
 CONTEXT_TOKENS, PERSONA_TOKENS = 128, 64
-MAX_TURNS = 24
-MAX_OTHER_SENTENCES = 6
 MARKERS = ("said", "heard", "own", "theirs", "query")
 MAX_REPLY_CHARACTERS = 20_000
 
@@ -303,14 +292,7 @@ PRONOUN = re.compile(r"\bi\b")
 
 def conditioned_context(situation: Situation, history: Sequence[Turn]) -> Context:
     """Ties to the one faced and the profile, the profile of the one faced, and what was said."""
-    persona, faced = situation.persona, situation.faced
-    own = fold(persona.name)
-    ties = (tie_sentence(tie, persona.language) for tie in ties_to_faced(situation))
-    return Context(
-        tuple(text for text in dict.fromkeys((*ties, *persona.profile)) if text.strip()),
-        () if faced is None else tuple(text for text in faced.profile if text.strip())[:MAX_OTHER_SENTENCES],
-        tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip()),
-    )
+    return build_context(situation, history, ties_first=True)
 
 
 def read_sequence_format(model: ModelFolder, words: int) -> SequenceFormat:
@@ -330,7 +312,7 @@ class DialogueSequencer:
             raise InputError(f"there is no input '{input_kind}': choose from {', '.join(INPUTS)}")
         self.first, self.last = sequence_format.first, sequence_format.last
         self._input_kind = input_kind
-        self._tokenizer = _read_tokenizer(tokenizer)
+        self._tokenizer = read_tokenizer(tokenizer)
         self._contexts, self._personas = (
             Sequencer(
                 SequenceFormat(self.first, self.last, sequence_format.markers, {"query": longest}), self._tokenize
@@ -373,15 +355,3 @@ class DialogueSequencer:
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
-
-
-def _read_tokenizer(path: Path) -> Any:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library has no class of its own for it
-        raise InputError(f"cannot be read as a tokenizer: {error}", path) from error
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer

@@ -27,19 +27,10 @@ from understudy.errors import InputError
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_log_probs, write_greedily
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
 from understudy.language.model_folder import ModelFolder, read_card, read_tensors
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
 
-__all__ = [
-    "ADAPTER",
-    "NAME",
-    "CausalAgent",
-    "DialogueFormat",
-    "TokenizedDialogue",
-    "load_transformer",
-    "prompt_text",
-    "read_window",
-]
+__all__ = ["ADAPTER", "NAME", "CausalAgent", "DialogueFormat", "TokenizedDialogue", "read_window"]
 
 NAME = "causal"
 ADAPTER = "adapter.safetensors"
@@ -47,8 +38,6 @@ LONGEST = 1024  # tokens that are read, if the model reads as many
 REPLY_SHARE = 4  # one of so many tokens of the window is for the reply
 MAX_TOKENS = 48  # of a written reply
 WRITTEN_TOGETHER = 64
-
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
 
 
 class CausalAgent:
@@ -183,7 +172,7 @@ def speaker_label(name: str) -> str:
 def context_lines(situation: Situation) -> list[list[str]]:
     """What stands before the turns: lines of pieces, each of which can be left out from the end."""
     persona = situation.persona
-    others = {other.name: other for other in (*((situation.faced,) if situation.faced else ()), *situation.present)}
+    others = {other.name: other for other in situation.listeners}
     ties = [tie_sentence(tie, persona.language) for tie in persona.relations if tie.to in others]
     lines = [
         [_line(situation.setting)],

@@ -24,6 +24,7 @@ from understudy.story.dialogue import (
     Reply,
     Sampling,
     Situation,
+    Streamed,
     StreamingAgent,
     Turn,
     mark_found,
@@ -168,14 +169,11 @@ class Conversation:
         message, pieces = Turn(other_speaker(self.situation), text), list[str]()
         reply: Reply | None = None
         try:
-            writing = stream_in_thread(self.agent, self.situation, self._history(message))
-            while reply is None:
-                try:
-                    pieces.append(next(writing))
-                except StopIteration as end:
-                    reply = mark_found(end.value, self.situation)
-                else:
-                    yield pieces[-1]
+            written = Streamed(stream_in_thread(self.agent, self.situation, self._history(message)))
+            for piece in written:
+                pieces.append(piece)
+                yield piece
+            reply = mark_found(written.value, self.situation)
         finally:
             if reply is not None or pieces:
                 said = reply or Reply("".join(pieces).rstrip())

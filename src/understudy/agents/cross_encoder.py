@@ -18,7 +18,7 @@ candidate, so it re-ranks what the encoder has found. It reads English; for othe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -28,16 +28,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import said_before
-from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
+from understudy.agents.encoder import READ, EncoderAgent, ReplyOption
 from understudy.agents.fit import MAX_PROFILE, build_context, shorten_profile
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError
-from understudy.language.encoding import Context
+from understudy.language.encoding import MAX_WEIGHT, Context, Sequencer, parse_sequence_format
 from understudy.language.encoding.encoder import load_session, load_tokenizer
-from understudy.language.encoding.sequences import MAX_WEIGHT, Sequencer, parse_sequence_format
 from understudy.language.model_folder import ModelFolder, is_number, read_card, read_tensors
-from understudy.story.dialogue import Situation, Turn
+from understudy.story.dialogue import Question, Situation, Turn
 
 __all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "PairScorer"]
 
@@ -117,11 +115,12 @@ class PairScorer:
 class CrossEncoder(EncoderAgent):
     """Answers as the encoder does, with its best options re-ranked; ranks replies."""
 
+    considered = RERANKED
+
     def __init__(
         self,
         model: Path,
         candidates: Candidates = own_past,
-        multilingual: Path | None = None,
         threads: int = 1,
         cache: Path | bool | None = None,
         progress: Progress | None = None,
@@ -136,7 +135,7 @@ class CrossEncoder(EncoderAgent):
             raise InputError("the card has no number for 'weight': train the model again, or fetch it again", model)
         self._weight = float(weight)
         self._folder = model
-        super().__init__(model / ENCODER, candidates, multilingual, threads, cache, progress)
+        super().__init__(model / ENCODER, candidates, threads, cache, progress)
 
     @cached_property
     def _pairs(self) -> PairScorer:
@@ -172,14 +171,6 @@ class CrossEncoder(EncoderAgent):
             context = replace(context, own=(situation.setting.strip(), *context.own))
         return context
 
-    def _select(
-        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
-    ) -> list[ReplyOption]:
-        chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
-        if situation.persona.language == READ:
-            scores = self._cross_scores([(situation, history, [option.text for option in chosen])])[0]
-            rescored = [
-                replace(option, score=cross + self._weight * option.score) for cross, option in zip(scores, chosen)
-            ]  # fmt: skip
-            chosen = sorted(rescored, key=lambda option: -option.score)
-        return chosen[:SHOWN]
+    def _rescored(self, question: Question, options: Sequence[ReplyOption]) -> list[float]:
+        cross_scores = self._cross_scores([question])[0]
+        return [cross + self._weight * option.score for cross, option in zip(cross_scores, options)]

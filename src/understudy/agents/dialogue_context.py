@@ -159,12 +159,10 @@ class KnownPeople:
 
 
 def _joined(situation: Situation) -> KnownPeople:
-    listed = [*situation.acquaintances]
-    for other in (*((situation.faced,) if situation.faced else ()), *situation.present):
-        listed.append(other)
+    listed = (*situation.acquaintances, *situation.listeners)
     owners: dict[str, set[str]] = {}
     for other in listed:
-        for name in (other.name, *other.aliases):
+        for name in other.names:
             owners.setdefault(fold(name), set()).add(other.name)
     joined: dict[str, Other] = {}
     for other in listed:
@@ -174,14 +172,14 @@ def _joined(situation: Situation) -> KnownPeople:
         joined[name] = _merged(joined[name], other) if name in joined else other
     names = dict[str, str]()
     for other in joined.values():
-        for name in (other.name, *other.aliases):
+        for name in other.names:
             folded = fold(name)
             names[folded] = other.name if names.get(folded, other.name) == other.name else name
     return KnownPeople(tuple(joined.values()), names)
 
 
 def _merged(first: Other, second: Other) -> Other:
-    aliases = dict.fromkeys((*first.aliases, second.name, *second.aliases))
+    aliases = dict.fromkeys((*first.aliases, *second.names))
     return replace(
         first,
         profile=tuple(dict.fromkeys((*first.profile, *second.profile))),
@@ -314,9 +312,7 @@ def first_person(sentence: str, name: str) -> str:
         predicate = re.sub(r"\bher\b", "my", predicate)
     predicate = re.sub(r"\b(and|but|or) (has|is|does)\b", lambda pair: f"{pair[1]} {IRREGULAR[pair[2]]}", predicate)
     predicate = re.sub(
-        r"(\b(?:and|but)|,) (?:he|she) (\w+)",
-        lambda pair: f"{pair[1]} I {_without_ending(pair[2])}",
-        predicate,
+        r"(\b(?:and|but)|,) (?:he|she) (\w+)", lambda pair: f"{pair[1]} I {_without_ending(pair[2])}", predicate
     )
     return f"I {_without_ending(match[1])}{predicate}"
 

@@ -16,25 +16,19 @@ it, there is no answer here.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 
 from understudy.agents.dialogue_context import KnownPeople, introduced_name, introductions
 from understudy.agents.word_tokens import roots
 from understudy.story.dialogue import Draft, Evidence, Situation
 from understudy.story.persona import Other, Persona, Told
-from understudy.story.storyfile.name_finder import NOT_NAMES
 from understudy.story.types import Relation
 from understudy.story.wording import tie_sentence
-from understudy.text import find_name, fold, sentences
+from understudy.text import NOT_NAMES, capitalised, find_name, fold, sentences, word_table
 
-__all__ = [
-    "KNOWS", "direct_answers", "people_asked_about", "second_person", "spoken_name", "tells_unasked", "told_answers",
-    "told_evidence",
-]  # fmt: skip
+__all__ = ["KNOWS", "direct_answers", "tells_unasked", "told_evidence"]
 
 LIKED, DISLIKED = 3, -1  # levels of affection from which somebody is liked, or is not
 KNOWN, UNKNOWN = 3, 1  # levels of familiarity from which somebody is known, or is not
@@ -80,7 +74,7 @@ FAMILIARITY = re.compile(r"\bfamiliar with\b", re.IGNORECASE)
 @cache
 def _forms(name: str) -> re.Pattern[str]:
     """The pattern of a kind of question; attributes are named as in 'attribute.age'."""
-    table = tomllib.loads(files("understudy").joinpath("agents", "questions.toml").read_text(encoding="utf-8"))
+    table = word_table("agents", "questions.toml")
     section, _, attribute = name.partition(".")
     return re.compile("|".join(table[section][attribute] if attribute else table[section]), re.IGNORECASE)
 
@@ -126,7 +120,7 @@ def people_asked_about(situation: Situation, message: str) -> list[Other]:
     """Those whom a message names by any of their names, the longest name first, and the one faced for 'me'."""
     text, matches = message, list[Other]()
     known = KnownPeople.of(situation)
-    names = [(name, other) for other in known.people for name in (other.name, *other.aliases, *other.name.split()[:1])]
+    names = [(name, other) for other in known.people for name in (*other.names, *other.name.split()[:1])]
     for name, other in sorted(names, key=lambda item: -len(item[0])):
         pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(pattern, text, re.IGNORECASE):
@@ -144,7 +138,7 @@ def spoken_name(situation: Situation, other: Other) -> str:
     persona = situation.persona
     taken = {alias for someone in situation.acquaintances if someone.name != other.name for alias in someone.aliases}
     taken |= set(persona.attributes.get("nickname", ()))
-    forms = sorted({other.name, *other.aliases} - taken, key=len, reverse=True)
+    forms = sorted({*other.names} - taken, key=len, reverse=True)
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms), re.IGNORECASE)
     canonical = {fold(form): form for form in reversed(forms)}
     counts: dict[str, int] = {}
@@ -180,12 +174,12 @@ def _place(situation: Situation, message: str) -> Iterator[Draft]:
     """What the setting tells of the place; what was told of it last counts."""
     if not _asks("place.asked", message):
         return
-    people = [name for other in KnownPeople.of(situation).people for name in (other.name, *other.aliases)]
+    people = [name for other in KnownPeople.of(situation).people for name in other.names]
     people += [situation.persona.name, *situation.persona.name.split()[:1]]
     for line in reversed(situation.setting.splitlines()):
         for sentence in sentences(line):
             if place := _place_of(sentence, people):
-                yield Draft(f"{_capital(place.strip(' .!'))}.", "profile", evidence=(Evidence("memory", sentence),))
+                yield Draft(f"{capitalised(place.strip(' .!'))}.", "profile", evidence=(Evidence("memory", sentence),))
                 return
 
 
@@ -228,7 +222,7 @@ def _attributes(persona: Persona, message: str) -> Iterator[Draft]:
         listed = f"{', '.join(values[:-1])} and {values[-1]}" if len(values) > 1 else values[0]
         listed = listed.rstrip(". ")
         evidence = (Evidence("profile", listed),)
-        yield Draft(f"{_capital(listed)}.", "profile", evidence=evidence)
+        yield Draft(f"{capitalised(listed)}.", "profile", evidence=evidence)
         if attribute in SENTENCE:
             yield Draft(f"I am {listed}.", "profile", evidence=evidence)
 
@@ -272,7 +266,7 @@ def _tie_answer(situation: Situation, other: Other, tie: Relation, message: str)
         sentence = tie_sentence(replace(tie, to=spoken_name(situation, other)), language, hedged=False)
     verdict = "" if _asks("open", message) else _yes_or_no(tie, message)
     return Draft(
-        f"{verdict}{_capital(sentence)}", "relation", evidence=(Evidence("relation", tie_sentence(tie, language)),)
+        f"{verdict}{capitalised(sentence)}", "relation", evidence=(Evidence("relation", tie_sentence(tie, language)),)
     )
 
 
@@ -294,10 +288,6 @@ def _yes_or_no(tie: Relation, message: str) -> str:
     if holds is None:
         return ""
     return "Yes. " if holds is not asks_against else "No. "
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # Answers to questions of the one faced about themselves, from what they told: in this chat, or in earlier ones.
@@ -328,8 +318,7 @@ FIRST_PERSON = re.compile(
 @cache
 def _kinds() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
     """Kind -> the form of the question, and of the sentences that answer it."""
-    text = files("understudy").joinpath("agents", "questions.toml").read_text(encoding="utf-8")
-    told = tomllib.loads(text)["told"]
+    told = word_table("agents", "questions.toml")["told"]
     return {
         kind: (re.compile("|".join(forms["asks"]), re.IGNORECASE), re.compile("|".join(forms["says"]), re.IGNORECASE))
         for kind, forms in told.items()
@@ -390,8 +379,7 @@ def _with_words_of(message: str, told: Sequence[Told]) -> Iterator[Draft]:
 
 
 def _sentence(told: Told) -> str:
-    text = second_person(told.text).rstrip(" .!")
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capitalised(second_person(told.text).rstrip(' .!'))}."
 
 
 def _draft(text: str, told: Sequence[Told]) -> Draft:

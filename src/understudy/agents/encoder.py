@@ -52,13 +52,14 @@ from understudy.agents.pools import (
     taken_from,
 )
 from understudy.agents.tfidf import TfIdfAgent
-from understudy.language.encoding import BACKGROUND, Floats, MultilingualEncoder, SentenceEncoder, shipped_model
-from understudy.language.encoding.encoder import read_encoder_card
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.language.encoding import Floats
+from understudy.language.encoding.cache import BACKGROUND
+from understudy.language.encoding.encoder import MultilingualEncoder, SentenceEncoder, read_encoder_card, shipped_model
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.story.types import Moment
 from understudy.story.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "Question", "ReplyOption", "memory_evidence", "unsaid"]
+__all__ = ["READ", "SHOWN", "EncoderAgent", "ReplyOption", "memory_evidence", "unsaid"]
 
 SHOWN = 5
 HEARD = 0.5
@@ -76,8 +77,6 @@ ENCODING = (
 )
 FOREIGN = "the encoder that ships reads English; this was found by {how}"
 
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
-
 
 @dataclass(frozen=True, slots=True)
 class ReplyOption:
@@ -93,11 +92,13 @@ class ReplyOption:
 class EncoderAgent:
     """Answers with what was said before, chosen by meaning; ranks replies."""
 
+    considered = SHOWN
+    """How many of the best options are scored; beyond those shown, by a model that reads them again."""
+
     def __init__(
         self,
         model: Path | None = None,
         candidates: Candidates = own_past,
-        multilingual: Path | None = None,
         threads: int = 1,
         cache: Path | bool | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -106,7 +107,6 @@ class EncoderAgent:
         self._model = model or shipped_model()
         read_encoder_card(self._model)  # an unusable folder is reported now, not at the first message
         self._threads, self._cache, self._progress = threads, cache, progress
-        self._other_model = multilingual
         self._memories = EncodedMemories(candidates)
         self._by_words = TfIdfAgent(candidates)
 
@@ -128,7 +128,7 @@ class EncoderAgent:
 
     @cached_property
     def _multilingual(self) -> CachedEncoder | None:
-        encoder = MultilingualEncoder.find(self._other_model, self._cache, self._progress)
+        encoder = MultilingualEncoder.find(self._cache, self._progress)
         return None if encoder is None else CachedEncoder(encoder)
 
     def encoder(self, language: str) -> CachedEncoder | None:
@@ -165,12 +165,7 @@ class EncoderAgent:
         return results
 
     def _add_terms(
-        self,
-        fit: Fit,
-        encoded: Floats,
-        situation: Situation,
-        history: Sequence[Turn],
-        candidates: Sequence[str],
+        self, fit: Fit, encoded: Floats, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]
     ) -> list[float]:
         """The fits with shared words and hubness, where the model has weights for them."""
         fits = fit.independent_scores(encoded)
@@ -202,7 +197,7 @@ class EncoderAgent:
         evidence = [*_evidence(shown[0], situation, message, past, cached)]
         evidence += memory_evidence(past, message_vector, query, message)
         if not ranked.is_complete:
-            evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.places), all=len(past.exchanges))))
+            evidence.append(Evidence("notice", ENCODING.format(ranked=len(ranked.indices), all=len(past.exchanges))))
         if language != READ:
             evidence.append(_notice("a multilingual encoder"))
         return Reply(
@@ -215,7 +210,17 @@ class EncoderAgent:
         self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
     ) -> list[ReplyOption]:
         """The options to show; the first of them is said."""
-        return unsaid(options, said_before(situation.persona, history), SHOWN)
+        most = SHOWN if situation.persona.language != READ else self.considered
+        chosen = unsaid(options, said_before(situation.persona, history), most)
+        if most == SHOWN:
+            return chosen
+        scores = self._rescored((situation, history, [option.text for option in chosen]), chosen)
+        rescored = [replace(option, score=score) for option, score in zip(chosen, scores)]
+        return sorted(rescored, key=lambda option: -option.score)[:SHOWN]
+
+    def _rescored(self, question: Question, options: Sequence[ReplyOption]) -> list[float]:
+        """The scores of the best options by a model that reads them again."""
+        raise NotImplementedError
 
 
 def _options(
@@ -232,18 +237,18 @@ def _options(
 
     Lines that were meant for somebody else are left out.
     """
-    places = ranked.places
+    indices = ranked.indices
     scores = (
         fit.scores(ranked.said)
         + HEARD * ranked.heard_likeness(message_vector)
-        + WORDS * past.shared_words(query)[places]
+        + WORDS * past.shared_words(query)[indices]
     )
-    scores += RECENT * places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    scores += RECENT * indices.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
     if situation.faced is not None:
-        scores[past.heard_from(situation.faced.name)[places]] += FACED
+        scores[past.heard_from(situation.faced.name)[indices]] += FACED
     lines = (
         ReplyOption(exchange.said.text.strip(), "exchange", float(scores[row]), index, said_at(exchange))
-        for row, index in ((row, int(places[row])) for row in np.argsort(-scores, kind="stable").tolist())
+        for row, index in ((row, int(indices[row])) for row in np.argsort(-scores, kind="stable").tolist())
         for exchange in (past.exchanges[index],)
     )
     own = _suited(lines, situation, message, past)

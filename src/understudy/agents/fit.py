@@ -39,7 +39,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard, ties_to_faced
-from understudy.language.encoding import Context, Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Context, Encoder, Floats
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.wording import tie_sentence
 from understudy.text import fold
@@ -123,13 +124,14 @@ class Fit:
         return float(self.weights.sum()) + self.persona_weight or 1.0
 
 
-def build_context(situation: Situation, history: Sequence[Turn]) -> Context:
+def build_context(situation: Situation, history: Sequence[Turn], ties_first: bool = False) -> Context:
     """The context that the encoder reads; ties to the one faced belong to the own profile."""
     persona, faced = situation.persona, situation.faced
     own = fold(persona.name)
-    ties = (tie_sentence(tie, persona.language) for tie in ties_to_faced(situation))
+    ties = tuple(tie_sentence(tie, persona.language) for tie in ties_to_faced(situation))
+    described = (*ties, *persona.profile) if ties_first else (*persona.profile, *ties)
     return Context(
-        tuple(text for text in dict.fromkeys((*persona.profile, *ties)) if text.strip()),
+        tuple(text for text in dict.fromkeys(described) if text.strip()),
         () if faced is None else tuple(text for text in faced.profile if text.strip())[:MAX_OTHER_PROFILE],
         tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip()),
     )

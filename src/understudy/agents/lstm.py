@@ -30,7 +30,7 @@ from understudy.agents.word_tokens import END, PAD, SPECIAL, START, TokenVocabul
 from understudy.errors import MissingExtra
 from understudy.language.backends.transformer import length_batches
 from understudy.language.model_folder import ModelFolder, read_model
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
+from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.text import fold
 
 if TYPE_CHECKING:
@@ -242,8 +242,6 @@ MAX_WIDTH, MAX_HIDDEN = 4096, 16_384
 BATCH = 256  # contexts encoded, or replies written, at once
 LOGITS = 1 << 26  # of a batch: tokens times vocabulary
 
-Question = tuple[Situation, Sequence[Turn], Sequence[str]]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelInput:
@@ -346,7 +344,7 @@ class LSTMAgent(ABC):
         return states
 
     def _entries(self, inputs: Sequence[ModelInput]) -> ProfileEntries | None:
-        return entries_of(self._parameters, self._weights, [given.memory for given in inputs], self._on)
+        return entries_of(self._parameters, self._weights, [each.memory for each in inputs], self._on)
 
     def _log_probs(
         self, inputs: Sequence[ModelInput], states: Tensor, asked: Sequence[tuple[int, str]]
@@ -360,10 +358,10 @@ class LSTMAgent(ABC):
             room = LOGITS // len(self.vocabulary)
             for rows in length_batches([len(ids) + 1 for ids in texts], lambda count, longest: count * longest <= room):
                 numbers = [asked[row][0] for row in rows]
-                given = sorted(set(numbers))
-                entries = self._entries([inputs[number] for number in given])
+                used = sorted(set(numbers))
+                entries = self._entries([inputs[number] for number in used])
                 if entries is not None:
-                    position = {number: index for index, number in enumerate(given)}
+                    position = {number: index for index, number in enumerate(used)}
                     entries = entries.take(torch.tensor([position[number] for number in numbers], device=self._on))
                 ids = padded([(START, *texts[row]) for row in rows], self._on)
                 hidden = decode(self._parameters, start_of(states[numbers]), entries, ids)
@@ -469,8 +467,8 @@ class GenerativeMemory(LSTMAgent):
     has_memory = True
 
     def _input(self, situation: Situation, history: Sequence[Turn]) -> ModelInput:
-        given = super()._input(situation, history)
-        return given if given.memory or self.card.get("condition") == "none" else replace(given, memory=[()])
+        read = super()._input(situation, history)
+        return read if read.memory or self.card.get("condition") == "none" else replace(read, memory=[()])
 
     @staticmethod
     def model_input(

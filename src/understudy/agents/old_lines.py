@@ -45,19 +45,12 @@ from understudy.agents.tfidf import TfIdfAgent
 from understudy.agents.word_tokens import plain_line, roots
 from understudy.language.lexical import TfIdf
 from understudy.progress import Cancellation
+from understudy.story import wording
 from understudy.story.dialogue import DEFAULT_SAMPLING, Draft, Evidence, Sampling, Situation, Turn, Usage
-from understudy.story.persona import Other, Persona
+from understudy.story.persona import Other
 from understudy.story.types import Line, Relation
-from understudy.story.wording import (
-    alias_sentence,
-    name_sentence,
-    nickname_sentence,
-    reported,
-    speaker_words,
-    tie_sentence,
-    tie_to_faced,
-)
-from understudy.text import find_name, fold, name_pattern, sentences, words
+from understudy.story.wording import speaker_words, tie_sentence, tie_to_faced
+from understudy.text import capitalised, find_name, fold, sentences, words
 
 __all__ = ["DIRECT", "OldLines", "RecalledDraft"]
 
@@ -121,21 +114,48 @@ class OldLines:
         persona = situation.persona
         if is_mid_sentence(split_begun(persona, history)[1]):
             return list(_rests(situation, history)), Usage()
-        message, meant = last_heard(persona, history), meant_by_last(persona, history)
-        people = _mentioned(situation, meant)
-        bags = [roots(line.text, persona.language) for line in persona.past.lines(MOST_WEIGHED)]
-        asked = _rarities(roots(meant, persona.language) - _own_roots(persona), bags)
-        drafts: list[Draft] = [*_facts(situation, message, asked, people)]
+        message = last_heard(persona, history)
+        query = _Query.of(situation, meant_by_last(persona, history))
+        drafts: list[Draft] = [*_facts(situation, message, query)]
         cached = self.agent.encoder(persona.language)
         if cached is None:
             drafts += _from_words(self._by_words, situation, history)
         else:
             memory = self.agent.memory(situation, cached)
-            drafts += _own_lines(situation, meant, asked, memory, cached, people)
-            drafts += _heard(situation, meant, asked, memory, cached, people)
+            drafts += _own_lines(situation, query, memory, cached)
+            drafts += _heard(situation, query, memory, cached)
         said = said_sentences(persona, history)
         drafts = [draft for draft in drafts if not repeats(draft.text, said)]
         return [*_rests(situation, history), *_direct(situation, history, message), *drafts], Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A message: how much each of its words says, and whom it names."""
+
+    message: str
+    rarities: Mapping[str, float]
+    people: Sequence[Other]
+    language: str
+
+    @classmethod
+    def of(cls, situation: Situation, message: str) -> _Query:
+        persona, language = situation.persona, situation.persona.language
+        bags = [roots(line.text, language) for line in persona.past.lines(MOST_WEIGHED)]
+        asked = roots(message, language) - roots(" ".join(own_name_words(persona)), language)
+        # the rarer in the character's own lines, the more
+        rarities = {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in sorted(asked)}
+        known = KnownPeople.of(situation).people
+        return cls(message, rarities, [each for each in known if find_name(message, each.names)], language)
+
+    def coverage(self, text: str) -> float:
+        """How much of what the message asks for a text speaks of."""
+        total, covered = sum(self.rarities.values()), roots(text, self.language)
+        return sum(weight for word, weight in self.rarities.items() if word in covered) / total if total else 0.0
+
+    def bonus(self, text: str) -> float:
+        """What it is worth that a text names somebody whom the message names, by whatever name."""
+        return NAMED if find_name(text, (name for other in self.people for name in other.names)) else 0.0
 
 
 def _rests(situation: Situation, history: Sequence[Turn]) -> Iterator[RecalledDraft]:
@@ -164,30 +184,21 @@ def _direct(situation: Situation, history: Sequence[Turn], message: str) -> Iter
         yield RecalledDraft(answer.text, answer.source, None, answer.evidence, None, DIRECT)
 
 
-def _own_lines(
-    situation: Situation,
-    message: str,
-    asked: Mapping[str, float],
-    memory: EncodedMemory,
-    cached: CachedEncoder,
-    people: Sequence[Other],
-) -> Iterator[Draft]:
+def _own_lines(situation: Situation, query: _Query, memory: EncodedMemory, cached: CachedEncoder) -> Iterator[Draft]:
     if not memory.exchanges:
         return
-    vector = cached.encode([message])[0]
-    language = situation.persona.language
-    query = content(heard_words(situation.persona, message), language)
-    ranked = memory.ranked_for(query)
-    exchanges = [memory.exchanges[index] for index in ranked.places]
+    message, language = query.message, query.language
+    vector, bag = cached.encode([message])[0], content(heard_words(situation.persona, message), language)
+    ranked = memory.ranked_for(bag)
+    exchanges = [memory.exchanges[index] for index in ranked.indices]
     likeness = ranked.heard_likeness(vector)
     relevance = HEARD * likeness + REPEAT_BONUS * (likeness > REPEAT_SIMILARITY)
-    relevance += WORDS * memory.shared_words(query)[ranked.places]
-    relevance += RECENT * ranked.places / len(memory.exchanges)
-    relevance += COVERED * np.array([_coverage(asked, e.said.text, language) for e in exchanges], np.float32)
+    relevance += WORDS * memory.shared_words(bag)[ranked.indices]
+    relevance += RECENT * ranked.indices / len(memory.exchanges)
+    relevance += COVERED * np.array([query.coverage(exchange.said.text) for exchange in exchanges], np.float32)
     order = np.argsort(-(relevance + ranked.said @ vector), kind="stable")[:MOST_LINES].tolist()
-    named = _pattern(people)
     ties = (Evidence("relation", tie_sentence(tie, language)) for tie in ties_to_faced(situation))
-    beside = (*ties, *memory_evidence(memory, vector, query, message))
+    beside = (*ties, *memory_evidence(memory, vector, bag, message))
     addressing = Addressing(situation)
     for index in order:
         exchange = exchanges[index]
@@ -203,38 +214,20 @@ def _own_lines(
         own = float(relevance[index])
         if SECOND_PERSON.search(text) and not addressing.is_for_faced(exchange):
             own -= TO_ANOTHER
-        about = NAMED if named is not None and named.search(text) else 0.0
         too_long = TOO_LONG if len(text.split()) > LONG_WORDS else 0.0
-        yield RecalledDraft(text, source, moment, evidence, None, own + about - too_long)
-        own -= COVERED * _coverage(asked, text, language)
+        yield RecalledDraft(text, source, moment, evidence, None, own + query.bonus(text) - too_long)
+        own -= COVERED * query.coverage(text)
         parts = sentences(text)
         for part in _runs(parts) if len(parts) >= LONG_LINE else ():
             if len(content(words(part, language), language)) >= LEAST_MEANT:
-                about = NAMED if named is not None and named.search(part) else 0.0
-                covered = COVERED * _coverage(asked, part, language)
-                yield RecalledDraft(part, source, moment, evidence, None, own - CUT + covered + about)
+                relevant = own - CUT + COVERED * query.coverage(part) + query.bonus(part)
+                yield RecalledDraft(part, source, moment, evidence, None, relevant)
 
 
 def _only_repeats(text: str, message: str, language: str) -> bool:
     """'Ross!' answers nothing that is asked of Ross."""
     said = roots(text, language)
     return bool(said) and said <= roots(message, language)
-
-
-def _own_roots(persona: Persona) -> frozenset[str]:
-    return roots(" ".join(own_name_words(persona)), persona.language)
-
-
-def _rarities(asked: Iterable[str], bags: Sequence[frozenset[str]]) -> dict[str, float]:
-    """How much each word of a message says: the rarer in the character's own lines, the more."""
-    return {word: math.log((2 + len(bags)) / (1 + sum(word in bag for bag in bags))) for word in sorted(asked)}
-
-
-def _coverage(asked: Mapping[str, float], text: str, language: str) -> float:
-    """How much of what a message asks for a text speaks of."""
-    total = sum(asked.values())
-    covered = roots(text, language)
-    return sum(weight for word, weight in asked.items() if word in covered) / total if total else 0.0
 
 
 def _runs(parts: Sequence[str]) -> Iterator[str]:
@@ -245,25 +238,17 @@ def _runs(parts: Sequence[str]) -> Iterator[str]:
                 yield " ".join(parts[first : first + size])
 
 
-def _heard(
-    situation: Situation,
-    message: str,
-    asked: Mapping[str, float],
-    memory: EncodedMemory,
-    cached: CachedEncoder,
-    people: Sequence[Other],
-) -> Iterator[Draft]:
+def _heard(situation: Situation, query: _Query, memory: EncodedMemory, cached: CachedEncoder) -> Iterator[Draft]:
     """Sentences of others that bear on a question, told as theirs."""
-    persona = situation.persona
+    persona, message = situation.persona, query.message
     lines = [line for line in memory.lines if line.speaker not in (None, persona.name)]
-    query = content(heard_words(persona, message), persona.language)
-    if not lines or not query or not message.rstrip().endswith(("?", "？", "吗", "か")):
+    bag = content(heard_words(persona, message), persona.language)
+    if not lines or not bag or not message.rstrip().endswith(("?", "？", "吗", "か")):
         return
     index = TfIdf((line.text for line in lines), persona.language)
-    scores = index.scores(query)
+    scores = index.scores(bag)
     best = np.argsort(-scores, kind="stable")[: 8 * MOST_HEARD].tolist()
     vector = cached.encode([message])[0]
-    named = _pattern(people)
     hearsay = list[RecalledDraft]()
     faced = situation.faced.name if situation.faced else ""
     own = (*own_name_words(persona), *persona.attributes.get("nickname", ()))
@@ -273,13 +258,12 @@ def _heard(
             continue
         parts = [part for part in sentences(plain_line(line.text)) if _can_be_told(part)]
         parts = [part for part in parts if find_name(part, own) is None]
-        covered = [_coverage(asked, part, persona.language) for part in parts]
+        covered = [query.coverage(part) for part in parts]
         if not parts or max(covered) < MIN_COVERAGE:
             continue
         which = covered.index(max(covered))
         relevance = HEARD * float(cached.encode([parts[which]])[0] @ vector) + WORDS * covered[which] - HEARSAY_PENALTY
-        relevance += RECENT * position / len(lines)
-        relevance += NAMED if named is not None and named.search(parts[which]) else 0.0
+        relevance += RECENT * position / len(lines) + query.bonus(parts[which])
         hearsay.append(_quoted(line, parts[which], persona.language, relevance))
     yield from sorted(hearsay, key=lambda draft: -draft.relevance)[:MOST_HEARD]
 
@@ -291,12 +275,11 @@ def _can_be_told(sentence: str) -> bool:
 
 def _quoted(line: Line, text: str, language: str, relevance: float) -> RecalledDraft:
     evidence = Evidence("memory", f"{line.speaker}: {line.text}", line.moment)
-    return RecalledDraft(
-        reported(line.speaker or "", text, language), "memory", line.moment, (evidence,), None, relevance
-    )
+    reported = wording.said("reported", language, name=line.speaker or "", text=text)
+    return RecalledDraft(reported, "memory", line.moment, (evidence,), None, relevance)
 
 
-def _facts(situation: Situation, message: str, asked: Mapping[str, float], people: Sequence[Other]) -> Iterator[Draft]:
+def _facts(situation: Situation, message: str, query: _Query) -> Iterator[Draft]:
     """Profile sentences that are no secret from the one faced, ties to them, and to whom the message is about."""
     persona, language = situation.persona, situation.persona.language
     kept = set(situation.secrets)
@@ -306,27 +289,29 @@ def _facts(situation: Situation, message: str, asked: Mapping[str, float], peopl
         if text.strip() and text not in kept and (language != READ or is_first_person(text))
     ]
     profile = [text for text in profile if not tells_unasked(persona, message, text)]
-    query = content(heard_words(persona, message), language)
-    shared = TfIdf(profile, language).scores(query).tolist() if profile else []
-    named = _pattern(people)
+    bag = content(heard_words(persona, message), language)
+    shared = TfIdf(profile, language).scores(bag).tolist() if profile else []
     for text, score in zip(profile, shared):
-        about = NAMED if named is not None and named.search(text) else 0.0
-        relevance = WORDS * score + COVERED * _coverage(asked, text, language) + about
-        yield RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
-    yield from _identities(situation, message, people)
+        relevance = WORDS * score + COVERED * query.coverage(text) + query.bonus(text)
+        yield _known("profile", text, relevance)
+    yield from _identities(situation, message, query.people)
     of_speaker = not speaker_words(language).isdisjoint(words(message, language))
     known, faced = KnownPeople.of(situation), situation.faced.name if situation.faced else ""
     for tie in _asked_ties(known.ties(situation, faced) if faced else (), message):
         text = tie_to_faced(tie, language)
         relevance = _tie_relevance(tie, message) if of_speaker or re.search(r"\b(?:I|we)\b", message) else 0.0
-        yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
-    for other in people:
+        yield _known("relation", text, relevance)
+    for other in query.people:
         ties = () if known.is_same(other.name, faced) else known.ties(situation, other.name)
         for tie in _asked_ties(ties, message):
             called = _as_called(other, message)
-            text = _capitalised(tie_sentence(replace(tie, to=called), language))
-            relevance = _tie_relevance(tie, message)
-            yield RecalledDraft(text, "relation", None, (Evidence("relation", text),), None, relevance)
+            text = capitalised(tie_sentence(replace(tie, to=called), language))
+            yield _known("relation", text, _tie_relevance(tie, message))
+
+
+def _known(kind: str, text: str, relevance: float) -> RecalledDraft:
+    """A sentence of the profile or of a tie, as it stands."""
+    return RecalledDraft(text, kind, None, (Evidence(kind, text),), None, relevance)
 
 
 def _asked_ties(ties: Iterable[Relation], message: str) -> list[Relation]:
@@ -342,36 +327,31 @@ def _identities(situation: Situation, message: str, people: Sequence[Other]) -> 
     """The own name, who is meant by another name, and the fate of those asked after."""
     persona, language = situation.persona, situation.persona.language
 
-    def known(text: str, relevance: float) -> RecalledDraft:
-        return RecalledDraft(text, "profile", None, (Evidence("profile", text),), None, relevance)
-
     if WHO_ARE_YOU.search(message):
-        yield known(name_sentence(persona.attributes.get("goes by", (persona.name,))[0], language), IDENTITY)
+        name = persona.attributes.get("goes by", (persona.name,))[0]
+        yield _known("profile", wording.said("named", language, name=name), IDENTITY)
     for nickname in persona.attributes.get("nickname", ()):
         if WHO_IS.search(message) and find_name(message, [nickname]):
-            yield known(nickname_sentence(nickname, language), IDENTITY)
+            yield _known("profile", wording.said("nicknamed", language, name=nickname), IDENTITY)
     for other in people:
         alias = next((name for name in other.aliases if find_name(message, [name])), None)
         tells = alias is not None and not set(alias.split()) <= set(other.name.split())  # not 'Pia is Pia Lenk.'
         if alias is not None and tells and other.name not in message and WHO_IS.search(message):
-            yield known(alias_sentence(alias, other.name, language), IDENTITY)
+            sentence = wording.said("alias", language, alias=capitalised(alias), name=other.name)
+            yield _known("profile", sentence, IDENTITY)
         fates = (someone.profile for someone in situation.acquaintances if someone.name == other.name)
         for told in chain.from_iterable(fates):
-            text = _capitalised(told.replace(other.name, _as_called(other, message)))
-            yield known(text, FATE_KNOWN if FATE.search(message) else 0.0)
+            text = capitalised(told.replace(other.name, _as_called(other, message)))
+            yield _known("profile", text, FATE_KNOWN if FATE.search(message) else 0.0)
 
 
 def _as_called(other: Other, message: str) -> str:
     """The name by which a message calls somebody: 'the Prior', 'Dr Bohm'."""
-    match = find_name(message, (other.name, *other.aliases))
+    match = find_name(message, other.names)
     if match is None:
         return other.name
     has_article = match[0].startswith("the ") or message[: match.start()].lower().endswith("the ")
     return ("the " if has_article else "") + match[0].removeprefix("the ")
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]) -> Iterator[Draft]:
@@ -381,13 +361,3 @@ def _from_words(agent: TfIdfAgent, situation: Situation, history: Sequence[Turn]
         score = candidate.score or 0.0
         relevance = score + (BY_WORDS if score > LEAST_BY_WORDS else 0.0)
         yield RecalledDraft(candidate.text, source, candidate.moment, reply.evidence, None, relevance)
-
-
-def _mentioned(situation: Situation, message: str) -> list[Other]:
-    """Those whom a message names, by whatever name."""
-    people = KnownPeople.of(situation).people
-    return [other for other in people if find_name(message, (other.name, *other.aliases))]
-
-
-def _pattern(people: Iterable[Other]) -> re.Pattern[str] | None:
-    return name_pattern(tuple(name for other in people for name in (other.name, *other.aliases)))

@@ -11,21 +11,19 @@ A word counts once for each line it stands in; one in `MARKED` lines is enough t
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from understudy.agents.dialogue_context import content, ties_to_faced
-from understudy.language.lexical import TfIdf
-from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
+from understudy.agents.addressing import Addressing
+from understudy.agents.dialogue_context import content, heard_words, last_heard, said_before, ties_to_faced
+from understudy.agents.pools import Pool, distinct, reply_from
+from understudy.language.lexical import Floats, TfIdf
+from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Turn
 from understudy.story.wording import plain_lines, speaker_words, tie_sentence
-from understudy.text import words
+from understudy.text import word_table, words
 
-__all__ = [
-    "REGISTERS", "bank_lines", "fallbacks", "from_profile", "lines_for", "plainly", "register_of", "stock_lines",
-]  # fmt: skip
+__all__ = ["bank_lines", "fallbacks", "lines_for", "plainly", "register_of", "reply_with_line", "stock_lines"]
 
 REGISTERS = ("plain", "formal", "rough")
 MARKED = 0.08
@@ -45,9 +43,8 @@ FORMAL = re.compile(
 )
 
 
-@cache
 def _bank() -> dict[str, dict[str, list[str]]]:
-    return tomllib.loads(files("understudy").joinpath("agents", "bank.toml").read_text(encoding="utf-8"))
+    return word_table("agents", "bank.toml")
 
 
 @cache
@@ -141,6 +138,26 @@ def from_profile(situation: Situation, message: Sequence[str], said: Sequence[st
         tuple(Candidate(unsaid[index].text, scores[index]) for index in order),
         (Evidence(best.kind, best.text, words=shared),),
     )
+
+
+def reply_with_line(
+    pool: Pool,
+    ranked: Iterable[int],
+    scores: Floats,
+    situation: Situation,
+    history: Sequence[Turn],
+    evidence: Callable[[int], Iterable[Evidence]],
+) -> Reply:
+    """The best line that suits the one faced and was not said yet; else from the profile, else a line again."""
+    persona = situation.persona
+    asked, said = last_heard(persona, history), said_before(persona, history)
+    addressing = Addressing(situation)
+    suited = [index for index in ranked if addressing.suits(pool.exchanges[index], asked)]
+    shown = distinct(pool, suited, said)
+    if not shown and (reply := from_profile(situation, heard_words(persona, asked), said)) is not None:
+        return reply
+    shown = shown or distinct(pool, suited, ())
+    return reply_from(pool, shown, scores, evidence(shown[0])) if shown else plainly(situation, said)
 
 
 def plainly(situation: Situation, said: Sequence[str]) -> Reply:

@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.encoding import Encoder, Floats, TextVectors
-from understudy.language.encoding.cache import AT_ONCE
+from understudy.language.encoding import Encoder, Floats
+from understudy.language.encoding.cache import AT_ONCE, TextVectors
 from understudy.language.lexical import TfIdf
 from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.story.persona import Past, Persona
@@ -66,24 +66,27 @@ def own_past(situation: Situation) -> Iterator[Exchange]:
     return situation.persona.past.exchanges()
 
 
-class Pool:
-    """Exchanges and the index of what was heard before each; a line that answers nothing is found by its own words."""
+class SpokenExchanges:
+    """Exchanges in which something was said, and who had spoken before each."""
 
-    def __init__(self, exchanges: Iterable[Exchange], language: str) -> None:
+    def __init__(self, exchanges: Iterable[Exchange]) -> None:
         self.exchanges = tuple(exchange for exchange in exchanges if exchange.said.text.strip())
-        self.index = TfIdf((prompt(exchange) for exchange in self.exchanges), language)
-        numbers: dict[str | None, int] = {None: 0}
-        heard_from = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
-        self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in heard_from], dtype=np.int32)
-        self._numbers = numbers
+        self._numbers: dict[str | None, int] = {None: 0}
+        names = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+        self._heard_from = np.array(numbers, np.int32)
 
     def heard_from(self, name: str) -> NDArray[np.bool_]:
         """For each exchange: was it somebody of that name who had spoken?"""
         return np.equal(self._heard_from, self._numbers.get(name, -1))
 
 
-def prompt(exchange: Exchange) -> str:
-    return exchange.said.text if exchange.heard is None else exchange.heard.text
+class Pool(SpokenExchanges):
+    """Exchanges and the index of what was heard before each; a line that answers nothing is found by its own words."""
+
+    def __init__(self, exchanges: Iterable[Exchange], language: str) -> None:
+        super().__init__(exchanges)
+        self.index = TfIdf(((exchange.heard or exchange.said).text for exchange in self.exchanges), language)
 
 
 def said_at(exchange: Exchange) -> Moment | None:
@@ -173,23 +176,23 @@ LEAST_LINE = 12  # characters; 'Yes.' and 'What?' match everything and mean noth
 
 @dataclass(frozen=True, slots=True)
 class EncodedExchanges:
-    """The exchanges of a memory that can be ranked now: their indices (`places`), and the vectors of both halves."""
+    """The exchanges of a memory that can be ranked now: their indices, and the vectors of both halves."""
 
-    places: NDArray[np.intp]
+    indices: NDArray[np.intp]
     said: Floats
     with_heard: NDArray[np.intp]
-    """Which of them answered something: indices into `places`."""
+    """Which of them answered something: indices into `indices`."""
     heard: Floats
     is_complete: bool
 
     def heard_likeness(self, message: Floats) -> Floats:
         """How like the message what was heard before each exchange is; 0 where nothing was."""
-        likeness = np.zeros(len(self.places), np.float32)
+        likeness = np.zeros(len(self.indices), np.float32)
         likeness[self.with_heard] = self.heard @ message
         return likeness
 
 
-class EncodedMemory:
+class EncodedMemory(SpokenExchanges):
     """Exchanges in story order with the vectors of both halves; scenes by the vectors of their lines.
 
     Where the past is long, its vectors are made in the background. Until they are there, what is ranked for a message
@@ -198,17 +201,13 @@ class EncodedMemory:
     """
 
     def __init__(self, exchanges: Iterable[Exchange], past: Past, encoder: Encoder, language: str = "en") -> None:
-        self.exchanges = tuple(exchange for exchange in exchanges if exchange.said.text.strip())
+        super().__init__(exchanges)
         self.distinct = len({exchange.said.text.strip() for exchange in self.exchanges})
         heard = [index for index, exchange in enumerate(self.exchanges) if exchange.heard is not None]
         self._heard = np.array(heard, np.intp)
         self._words = TfIdf(
             (f"{self._prompt(index)} {exchange.said.text}" for index, exchange in enumerate(self.exchanges)), language
         )
-        numbers: dict[str | None, int] = {None: 0}
-        speakers = (None if exchange.heard is None else exchange.heard.speaker for exchange in self.exchanges)
-        self._heard_from = np.array([numbers.setdefault(name, len(numbers)) for name in speakers], np.int32)
-        self._numbers = numbers
         self.lines, self._settings = _scene_lines(past)
         self._line_words = TfIdf((line.text for line in self.lines), language)
         self._line_vectors: TextVectors | None = None
@@ -240,19 +239,15 @@ class EncodedMemory:
         newest = np.arange(count - SHORTLIST_NEWEST, count)
         return self._encoded(np.union1d(newest, np.array(by_words, np.intp)), is_complete=False)
 
-    def _encoded(self, places: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
-        with_heard = np.flatnonzero(np.isin(places, self._heard, assume_unique=True))
-        heard_places = len(self.exchanges) + np.searchsorted(self._heard, places[with_heard])
-        both = self._vectors.of(np.concatenate([places, heard_places]))
-        return EncodedExchanges(places, both[: len(places)], with_heard, both[len(places) :], is_complete)
+    def _encoded(self, indices: NDArray[np.intp], is_complete: bool) -> EncodedExchanges:
+        with_heard = np.flatnonzero(np.isin(indices, self._heard, assume_unique=True))
+        heard_indices = len(self.exchanges) + np.searchsorted(self._heard, indices[with_heard])
+        both = self._vectors.of(np.concatenate([indices, heard_indices]))
+        return EncodedExchanges(indices, both[: len(indices)], with_heard, both[len(indices) :], is_complete)
 
     def shared_words(self, message: Mapping[str, float]) -> Floats:
         """The cosine of a message's words with those of each exchange, both halves together."""
         return self._words.scores(message)
-
-    def heard_from(self, name: str) -> NDArray[np.bool_]:
-        """For each exchange: was it somebody of that name who had spoken?"""
-        return np.equal(self._heard_from, self._numbers.get(name, -1))
 
     def memories(
         self, message: Floats, query: Mapping[str, float], count: int, least: float
@@ -282,9 +277,9 @@ class EncodedMemory:
 class EncodedMemories:
     """A cache of memories by persona and moment; a collection of candidates is shared by all who use it."""
 
-    def __init__(self, candidates: Candidates, capacity: int = 32) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self._candidates = candidates
-        self._cache = KeyedCache[EncodedMemory](capacity)
+        self._cache = KeyedCache[EncodedMemory](32)
 
     def of(self, situation: Situation, encoder: Encoder) -> EncodedMemory:
         exchanges, persona = self._candidates(situation), situation.persona

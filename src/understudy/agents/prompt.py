@@ -20,11 +20,12 @@ from understudy.agents.prompt_contents import PromptContents, PromptMessage, Rec
 from understudy.agents.prompt_instructions import instructions_contents, render_instructions
 from understudy.errors import InputError
 from understudy.formats.cards.lorebook import lore_for
+from understudy.language.backends import estimate_tokens
 from understudy.story.dialogue import ChatMessage, Situation, Turn
 from understudy.story.wording import speaker_words
 from understudy.text import words
 
-__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "estimate_tokens", "render_compact", "trim"]
+__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "render_compact", "trim"]
 
 # The form that the shipped writer was trained on: changing a character of it makes the writer worse.
 #
@@ -156,12 +157,6 @@ class Prompt:
     lore: tuple[str, ...] = ()
 
 
-def estimate_tokens(text: str) -> int:
-    """Tokens of a text where the model's tokenizer is out of reach: four letters make one, as does each Han or kana."""
-    wide = sum(letter >= "\u2e80" for letter in text)
-    return (len(text) - wide) // 4 + wide + 1
-
-
 def build_prompt(
     situation: Situation,
     history: Sequence[Turn],
@@ -242,16 +237,15 @@ def _sections(
 # character's name and the message, which loses its middle where even that is too long.
 
 
-GIVES_WAY = (
-    "turns", "scene", "voice", "lore", "others", "own", "thoughts", "impressions", "present", "dealings", "theirs",
-    "remembered", "told", "profile", "facts", "setting", "note", "secrets", "directions",
-)  # fmt: skip
 EVERYTHING = 1 << 30
 MINIMUM = {
     "turns": 2, "scene": 4, "voice": 3, "lore": 1, "others": 1, "own": 2, "thoughts": 1, "impressions": 1,
     "present": 1, "dealings": 1, "theirs": 1, "remembered": 2, "told": 2, "profile": 4, "facts": 2, "setting": 1,
     "note": 1, "secrets": EVERYTHING, "directions": 3,
 }  # fmt: skip
+"""What is worth keeping of each section, in the order in which they give way."""
+
+GIVES_WAY = tuple(MINIMUM)
 OLDEST_FIRST = ("turns", "scene")  # the oldest of these gives way first
 MESSAGE_OVERHEAD = 5  # tokens of a chat template around each message
 PROMPT_OVERHEAD = 3  # tokens that open the reply
@@ -273,21 +267,19 @@ def trim(contents: PromptContents, render: Render, count: Callable[[str], int], 
         return contents
     for least in (MINIMUM, dict.fromkeys(GIVES_WAY, 0)):
         for section in GIVES_WAY:
-            items = len(getattr(contents, section))
-            if items <= least[section]:
-                continue
-            # The fewest items that must go; length grows with every item, so bisection finds it.
-            low, high = least[section], items
-            while low < high:
-                middle = (low + high + 1) // 2
-                if fits(_shortened(contents, section, middle)):
-                    low = middle
-                else:
-                    high = middle - 1
-            contents = _shortened(contents, section, low)
-            if fits(contents):
-                return contents
+            if len(getattr(contents, section)) > least[section]:
+                contents = _trimmed(contents, section, least[section], fits)
+                if fits(contents):
+                    return contents
     return _with_shorter_message(contents, fits)
+
+
+def _trimmed(
+    contents: PromptContents, section: str, least: int, fits: Callable[[PromptContents], bool]
+) -> PromptContents:
+    """The contents with as many items of a section as fit."""
+    items = len(getattr(contents, section))
+    return _shortened(contents, section, _largest(least, items, lambda n: fits(_shortened(contents, section, n))))
 
 
 def _shortened(contents: PromptContents, section: str, items: int) -> PromptContents:
@@ -308,10 +300,12 @@ def _with_shorter_message(contents: PromptContents, fits: Callable[[PromptConten
     low, high = min(SHORTEST, len(whole)), len(whole)
     if low == high:
         return contents
+    return cut(_largest(low, high, lambda length: fits(cut(length))))
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that fits, at least `low`: a prompt grows with it, so bisection finds it."""
     while low < high:
         middle = (low + high + 1) // 2
-        if fits(cut(middle)):
-            low = middle
-        else:
-            high = middle - 1
-    return cut(low)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

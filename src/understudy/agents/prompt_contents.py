@@ -185,10 +185,10 @@ def moment_in_words(moment: Moment) -> str:
 
 def _plain_sentences(situation: Situation) -> dict[str, str]:
     persona = situation.persona
-    others = (*([situation.faced] if situation.faced else []), *situation.present)
+    others = situation.listeners
     found = (persona.found, *(other.found for other in others))
     plain = {text: sentence.plain for sentences in found for text, sentence in sentences.items()}
-    for tie in (*persona.relations, *(tie for other in others for tie in other.relations)):
+    for tie in _ties(situation):
         plain[tie_sentence(tie, persona.language)] = tie_sentence(tie, persona.language, hedged=False)
     return {hedged: sentence for hedged, sentence in plain.items() if hedged != sentence}
 
@@ -199,9 +199,12 @@ def _label(turn: ChatTurn, facing: str) -> ChatTurn:
 
 
 def _about(other: Other, situation: Situation) -> tuple[str, ...]:
-    persona = situation.persona
-    ties = dict.fromkeys((*other.relations, *(tie for tie in persona.relations if tie.to == other.name)))
-    return (*(tie_sentence(tie, persona.language) for tie in ties), *other.profile)
+    ties = _ties_to(other, situation.persona)
+    return (*(tie_sentence(tie, situation.persona.language) for tie in ties), *other.profile)
+
+
+def _ties_to(other: Other, persona: Persona) -> Iterable[Relation]:
+    return dict.fromkeys((*other.relations, *(tie for tie in persona.relations if tie.to == other.name)))
 
 
 def _present(situation: Situation) -> list[str]:
@@ -338,7 +341,7 @@ def _last_scene(scene: Scene, own_name: str) -> str:
 
 def _ties(situation: Situation) -> Iterator[Relation]:
     yield from situation.persona.relations
-    for other in (*([situation.faced] if situation.faced else []), *situation.present):
+    for other in situation.listeners:
         yield from other.relations
 
 
@@ -355,8 +358,7 @@ def _since(tie: Relation) -> str:
 def _circumstances_of(other: Other, situation: Situation) -> Iterator[str]:
     """Ties to somebody, the newest first, then what is known of them."""
     persona = situation.persona
-    ties = dict.fromkeys((*other.relations, *(tie for tie in persona.relations if tie.to == other.name)))
-    for tie in sorted(ties, key=lambda tie: tie.since.numbers, reverse=True):
+    for tie in sorted(_ties_to(other, persona), key=lambda tie: tie.since.numbers, reverse=True):
         yield tie_sentence(tie, persona.language)
     yield from other.profile
 

@@ -17,6 +17,7 @@ from understudy.agents.prompt_contents import (
     moment_in_words,
     shows_actions,
 )
+from understudy.text import capitalised
 
 __all__ = ["instructions_contents", "render_instructions"]
 
@@ -196,8 +197,7 @@ def _false_name(contents: PromptContents) -> Iterator[str]:
 
 
 def _to_faced(text: str, contents: PromptContents) -> str:
-    facing = contents.facing or SOMEBODY
-    return text.format(facing=facing[:1].upper() + facing[1:])
+    return text.format(facing=capitalised(contents.facing or SOMEBODY))
 
 
 def _turns(contents: PromptContents) -> list[tuple[str, str]]:

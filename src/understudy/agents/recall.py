@@ -30,8 +30,9 @@ from understudy.agents.fit import CachedEncoder, build_fits
 from understudy.agents.pools import EncodedMemory, KeyedCache, key_of
 from understudy.agents.prompt_contents import PastExchange, PastLine, Recalled
 from understudy.agents.word_tokens import plain_line, relevant_part, spread_lines, terms, word_overlap
-from understudy.language.encoding import BACKGROUND, Floats
-from understudy.language.lexical.logistic import probability
+from understudy.language.encoding import Floats
+from understudy.language.encoding.cache import BACKGROUND
+from understudy.language.lexical.rows import probability
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Told
 from understudy.story.types import Exchange, Line, Moment
@@ -147,11 +148,11 @@ def _own(
     ranked = past.shortlist_for(weighted_words)
     heard = ranked.heard_likeness(query.vector)
     fits = build_fits(cached, [(situation, history)])[0].scores(ranked.said)
-    shared = past.shared_words(weighted_words)[ranked.places]
+    shared = past.shared_words(weighted_words)[ranked.indices]
     said = ranked.said @ query.vector
     scores = fits + HEARD * heard + WORDS * shared
-    scores += RECENT * ranked.places.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
-    exchanges = [past.exchanges[index] for index in ranked.places.tolist()]
+    scores += RECENT * ranked.indices.astype(np.float32) / max(len(past.exchanges), LONG_PAST)
+    exchanges = [past.exchanges[index] for index in ranked.indices.tolist()]
     seen = set[str]()
     order = np.argsort(-scores, kind="stable").tolist()
     outdated = _outdated(exchanges, order[:COMPARED], query)
@@ -197,7 +198,7 @@ def _people_meant(situation: Situation, message: str, said: frozenset[str]) -> I
     language, faced = situation.persona.language, situation.faced
     own = terms(situation.persona.name, language)
     for person in situation.acquaintances:
-        if any(names <= said for name in (person.name, *person.aliases) if (names := terms(name, language) - own)):
+        if any(names <= said for name in person.names if (names := terms(name, language) - own)):
             yield person.name
     known = {person.name for person in situation.acquaintances}
     for name in dict.fromkeys(tie.to for tie in situation.persona.relations):
@@ -310,7 +311,7 @@ def _read_memory(situation: Situation, past: EncodedMemory | None) -> Memory:
         -OVERHEARD:
     ]
     overheard_terms = tuple(terms(plain_line(line.text), persona.language) for line in overheard)
-    people = ((each.name, *each.aliases) for each in situation.acquaintances)
+    people = (each.names for each in situation.acquaintances)
     names = frozenset[str]().union(*(terms(name, persona.language) for each in people for name in each))
     return Memory(
         exchanges,

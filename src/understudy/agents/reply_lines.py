@@ -71,11 +71,7 @@ def characters_asked(story: Story, names: Sequence[str] = (), most: int = MAIN) 
 
 
 def reply_lines(
-    story: Story,
-    characters: Collection[str],
-    turns: int = 1,
-    within: Moment | None = None,
-    until: Moment | None = None,
+    story: Story, characters: Collection[str], turns: int = 1, within: Moment | None = None, until: Moment | None = None
 ) -> Iterator[ReplyLine]:
     """The lines of these characters that answer others, in story order: within a part or chapter, before a moment."""
     for scene in story.scenes(before=until):

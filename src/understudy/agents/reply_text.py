@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from understudy.agents.word_tokens import plain_line
-from understudy.story.dialogue import Evidence, Reply, Turn
+from understudy.story.dialogue import Evidence, Reply, Streamed, Turn
 from understudy.story.persona import Persona
 from understudy.story.types import Line
 from understudy.text import fold, sentence_ends, sentences
@@ -177,29 +177,22 @@ def joint(begun: str, more: str, gap: str = "") -> str:
 
 def continuing(writing: Generator[str, None, Reply], begun: str) -> Generator[str, None, Reply]:
     """The pieces of what comes after `begun`, with the space before them; a writer may say all of it again first."""
-    start, held, text = begun.strip(), "", ""
-    try:
-        while True:
-            try:
-                piece = next(writing)
-            except StopIteration as stop:
-                reply: Reply = stop.value
-                break
-            if not text:
-                held += piece
-                if start.startswith(held.strip()):
-                    continue  # it may be the beginning once more
-                more = held.lstrip().removeprefix(start)
-                piece = joint(begun, more) + more if more.strip() else ""
-            text += piece
-            if piece:
-                yield piece
-    finally:
-        writing.close()
+    start, held, text, written = begun.strip(), "", "", Streamed(writing)
+    for written_piece in written:
+        piece = written_piece
+        if not text:
+            held += piece
+            if start.startswith(held.strip()):
+                continue  # it may be the beginning once more
+            more = held.lstrip().removeprefix(start)
+            piece = joint(begun, more) + more if more.strip() else ""
+        text += piece
+        if piece:
+            yield piece
     if not text and held.strip() and not _is_repeated(held, begun):
         text = joint(begun, held.strip()) + held.strip()
         yield text
-    return _as_continued(reply, text)
+    return _as_continued(written.value, text)
 
 
 def continued(reply: Reply, begun: str) -> Reply:

@@ -14,10 +14,8 @@ does not, and weighs reply against context word by word. It reads English; for o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,26 +23,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.dialogue_context import said_before, ties_to_faced
-from understudy.agents.encoder import READ, SHOWN, EncoderAgent, Question, ReplyOption, unsaid
+from understudy.agents.dialogue_context import ties_to_faced
+from understudy.agents.encoder import READ, EncoderAgent, ReplyOption
 from understudy.agents.pools import Candidates, own_past
 from understudy.errors import InputError, MissingExtra
 from understudy.language.backends.causal_lm import PromptedReplies, find_base, reply_states
 from understudy.language.backends.transformer import CAUSAL, Transformer, open_transformer
-from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors
-from understudy.story.dialogue import Situation, Turn
+from understudy.language.model_folder import ModelFolder, Tensors, read_card, read_tensors, shipped_folder
+from understudy.story.dialogue import Question, Situation, Turn
 from understudy.story.wording import tie_sentence
 
-__all__ = [
-    "ADAPTER",
-    "NAME",
-    "Reranker",
-    "RerankerFormat",
-    "about_persona",
-    "pack_matrices",
-    "shipped_reranker",
-    "unpack_matrices",
-]
+__all__ = ["ADAPTER", "NAME", "Reranker", "RerankerFormat", "pack_matrices"]
 
 NAME = "reranker"
 ADAPTER = "adapter.safetensors"
@@ -54,29 +43,16 @@ ZERO = 128  # what stands for 0 in a packed matrix
 LARGEST = 127
 
 
-def shipped_reranker() -> Path:
-    """The model folder that comes with the package."""
-    return Path(str(files("understudy"))) / "models" / NAME
-
-
 class Reranker(EncoderAgent):
     """Answers as the encoder does, with its best options re-ranked; ranks replies."""
 
-    def __init__(
-        self,
-        model: Path | None = None,
-        candidates: Candidates = own_past,
-        multilingual: Path | None = None,
-        threads: int = 1,
-        cache: Path | bool | None = None,
-        progress: Callable[[int, int], None] | None = None,
-        device: str = "auto",
-    ) -> None:
-        """`model` is a model folder, by default the shipped one; for the others see the encoder."""
-        self._reranker = model or shipped_reranker()
+    considered = RERANKED
+
+    def __init__(self, model: Path | None = None, candidates: Candidates = own_past) -> None:
+        """`model` is a model folder, by default the shipped one."""
+        self._reranker = model or shipped_folder(NAME)
         self.card = read_card(self._reranker, NAME)
-        self._device = device
-        super().__init__(None, candidates, multilingual, threads, cache, progress)
+        super().__init__(None, candidates)
         if not (self._reranker / ADAPTER).is_file():
             raise InputError(f"the model folder is not whole: it has no {ADAPTER}; train it again", self._reranker)
 
@@ -89,7 +65,7 @@ class Reranker(EncoderAgent):
 
     @cached_property
     def _scorer(self) -> ReplyScorer:
-        return _loaded(self._reranker, (self._reranker / ADAPTER).stat().st_mtime_ns, self._device)
+        return _loaded(self._reranker, (self._reranker / ADAPTER).stat().st_mtime_ns)
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         """Each candidate is read alone, so that no digit of its score depends on the others."""
@@ -103,23 +79,16 @@ class Reranker(EncoderAgent):
             return [self.score(*question) for question in questions]
         return self._scorer.scores(questions)
 
-    def _select(
-        self, situation: Situation, history: Sequence[Turn], options: Iterable[ReplyOption]
-    ) -> list[ReplyOption]:
-        chosen = unsaid(options, said_before(situation.persona, history), RERANKED)
-        if situation.persona.language == READ:
-            scores = self._scorer.scores([(situation, history, [option.text for option in chosen])])[0]
-            rescored = [replace(option, score=score) for option, score in zip(chosen, scores)]
-            chosen = sorted(rescored, key=lambda option: -option.score)
-        return chosen[:SHOWN]
+    def _rescored(self, question: Question, options: Sequence[ReplyOption]) -> list[float]:  # noqa: ARG002
+        return self._scorer.scores([question])[0]
 
 
 class ReplyScorer:
     """The language model with its adapter, and the head."""
 
-    def __init__(self, folder: Path, card: dict[str, Any], device: str) -> None:
+    def __init__(self, folder: Path, card: dict[str, Any]) -> None:
         tensors = read_tensors(folder / ADAPTER)[0]
-        self._model = _adapted(folder, card, tensors, device)
+        self._model = _adapted(folder, card, tensors)
         model = ModelFolder(card, tensors, folder)
         width = int(self._model.network.config.hidden_size)
         self._weight = model.tensor(HEAD[0], 1, width)[0].astype(np.float64)
@@ -138,9 +107,9 @@ class ReplyScorer:
 
 
 @lru_cache(2)
-def _loaded(folder: Path, _changed: int, device: str) -> ReplyScorer:
+def _loaded(folder: Path, _changed: int) -> ReplyScorer:
     """One model for all agents of a folder, as long as its file does not change."""
-    return ReplyScorer(folder, read_card(folder, NAME), device)
+    return ReplyScorer(folder, read_card(folder, NAME))
 
 
 def _base_of(card: Mapping[str, Any], folder: Path) -> str:
@@ -148,9 +117,9 @@ def _base_of(card: Mapping[str, Any], folder: Path) -> str:
     return find_base(base if isinstance(base, dict) else {}, folder)
 
 
-def _adapted(folder: Path, card: dict[str, Any], tensors: Tensors, device: str) -> Transformer:
+def _adapted(folder: Path, card: dict[str, Any], tensors: Tensors) -> Transformer:
     """The base model with the adapter in its weights; in 16 bits where the processor computes in them."""
-    model = open_transformer(_base_of(card, folder), device)
+    model = open_transformer(_base_of(card, folder), "auto")
     if model.kind != CAUSAL:
         raise InputError(f"is an adapter for a {model.kind} model, where a causal one belongs", folder)
     import torch

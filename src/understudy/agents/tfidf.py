@@ -21,18 +21,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.addressing import Addressing
 from understudy.agents.dialogue_context import (
     content,
     heard_words,
     last_heard,
     light_words,
     own_name_words,
-    said_before,
     ties_to_faced,
 )
-from understudy.agents.plain_replies import from_profile, plainly
-from understudy.agents.pools import Candidates, Pool, Pools, distinct, own_past, reply_from, taken_from
+from understudy.agents.plain_replies import reply_with_line
+from understudy.agents.pools import Candidates, Pool, Pools, own_past, taken_from
 from understudy.language.lexical import Floats, TfIdf
 from understudy.story.dialogue import Evidence, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
@@ -62,18 +60,11 @@ class TfIdfAgent:
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
         persona = situation.persona
         message = heard_words(persona, last_heard(persona, history))
-        said = said_before(persona, history)
         pool = self._pools.of(situation)
         ranked, scores = _ranked(pool, situation, message)
-        addressing, asked = Addressing(situation), last_heard(persona, history)
-        suited = [index for index in ranked.tolist() if addressing.suits(pool.exchanges[index], asked)]
-        fresh = distinct(pool, suited, said)
-        if not fresh and (reply := from_profile(situation, message, said)) is not None:
-            return reply
-        shown = fresh or distinct(pool, suited, ())
-        if not shown:
-            return plainly(situation, said)
-        return reply_from(pool, shown, scores, _evidence(pool, shown[0], situation, message))
+        return reply_with_line(
+            pool, ranked.tolist(), scores, situation, history, lambda index: _evidence(pool, index, situation, message)
+        )
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         persona = situation.persona

@@ -19,21 +19,8 @@ from understudy.agents.dialogue_context import light_words
 from understudy.text import sentences, stop_words, words
 
 __all__ = [
-    "END",
-    "IRREGULAR",
-    "MARKERS",
-    "PAD",
-    "SPECIAL",
-    "START",
-    "UNKNOWN",
-    "TokenVocabulary",
-    "plain_line",
-    "read_tokens",
-    "relevant_part",
-    "roots",
-    "spread_lines",
-    "terms",
-    "word_overlap",
+    "END", "IRREGULAR", "PAD", "SPECIAL", "START", "UNKNOWN", "TokenVocabulary", "plain_line", "relevant_part",
+    "roots", "spread_lines", "terms", "word_overlap",
 ]  # fmt: skip
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<profile>", "<partner>", "<me>", "<you>")
@@ -76,11 +63,7 @@ class TokenVocabulary:
         return " ".join(self.tokens[index] for index in ids)
 
     def context(
-        self,
-        own: Iterable[str],
-        partner: Iterable[str],
-        turns: Iterable[tuple[bool, str]],
-        longest: int,
+        self, own: Iterable[str], partner: Iterable[str], turns: Iterable[tuple[bool, str]], longest: int
     ) -> list[int]:
         """The input of a model; one that is too long loses its oldest turns, and a profile beyond half of it its end.
 

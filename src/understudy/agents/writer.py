@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import dropwhile
 from pathlib import Path
@@ -27,8 +27,8 @@ from understudy.agents.reply_text import ReplyCleaner, StreamCleaner, is_mid_sen
 from understudy.agents.word_tokens import plain_line, roots
 from understudy.errors import AgentError, InputError
 from understudy.formats.cards.lorebook import keys_named
-from understudy.language.backends import Backend, Completion
-from understudy.language.backends.backend import ScoringBackend
+from understudy.language.backends import Backend, Completion, ScoringBackend
+from understudy.language.model_folder import shipped_folder
 from understudy.progress import Cancellation
 from understudy.registry import Imported
 from understudy.story.dialogue import (
@@ -41,13 +41,14 @@ from understudy.story.dialogue import (
     Reply,
     Sampling,
     Situation,
+    Streamed,
     Turn,
     Usage,
 )
 from understudy.story.wording import fill_macros
 from understudy.text import sentences
 
-__all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "shipped_writer", "writer_agent"]
+__all__ = ["WriterAgent", "batch_agent", "llm_agent", "local_agent", "writer_agent"]
 
 SAMPLING = {
     "compact": Sampling(temperature=0.6, top_p=0.95, max_tokens=40),
@@ -280,17 +281,11 @@ def _without_repetition(text: str, begun: str) -> str:
 
 def _feeding(pieces: Generator[str, None, Completion], shown: StreamCleaner) -> Generator[str, None, Completion]:
     """The cleaned pieces; closing the generator stops the back end."""
-    try:
-        while True:
-            try:
-                piece = next(pieces)
-            except StopIteration as stop:
-                completion: Completion = stop.value
-                return completion
-            if ready := shown.feed(piece):
-                yield ready
-    finally:
-        pieces.close()
+    written = Streamed(pieces)
+    for piece in written:
+        if ready := shown.feed(piece):
+            yield ready
+    return written.value
 
 
 def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
@@ -300,14 +295,7 @@ def _log_probs(completion: Completion, text: str) -> tuple[float, ...] | None:
 
 def _filled(sampling: Sampling, default: Sampling) -> Sampling:
     """The sampling with the default's values where it has none."""
-    return Sampling(
-        default.temperature if sampling.temperature is None else sampling.temperature,
-        default.top_p if sampling.top_p is None else sampling.top_p,
-        default.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
-        sampling.stop or default.stop,
-        default.seed if sampling.seed is None else sampling.seed,
-        sampling.n,
-    )
+    return replace(default, **{name: value for name, value in asdict(sampling).items() if value not in (None, ())})
 
 
 def _cleaner(situation: Situation, history: Sequence[Turn]) -> ReplyCleaner:
@@ -344,11 +332,6 @@ def _lore_evidence(situation: Situation, history: Sequence[Turn], prompt: Prompt
         yield Evidence("lore", text, words=keys_named(entry, history, persona.name, user) if entry else ())
 
 
-def shipped_writer() -> Path:
-    """The folder of the adapter that comes with the package."""
-    return Path(__file__).parents[1] / "models" / "writer"
-
-
 def llm_agent(model: str | None = None, backend: Backend | None = None, recall: Recall | None = None) -> WriterAgent:
     """Writes with a model of the OpenAI-compatible server that is set up; by default with the model set up for it."""
     return WriterAgent(backend or Imported("understudy.language.backends", "open_llm")(model), recall)
@@ -372,7 +355,7 @@ def writer_agent(
     model: Path | None = None, backend: Backend | None = None, recall: Recall | None = None
 ) -> WriterAgent:
     """Writes with SmolLM2 and an adapter trained for this: that of a model folder, by default the shipped one."""
-    folder = model or shipped_writer()
+    folder = model or shipped_folder("writer")
     if not (folder / ADAPTER).is_file():
         raise InputError(f"has no {ADAPTER}: train the model again, or fetch it again", folder)
     opened: Backend = backend or Imported("understudy.language.backends", "open_local")(

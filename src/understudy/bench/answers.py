@@ -27,7 +27,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 from understudy.agents import AGENTS, agent_named
 from understudy.agents.writer import WriterAgent
-from understudy.database.record_log import Record, RecordLog
+from understudy.database import Record, RecordLog
 from understudy.errors import AgentError, MissingAnswer
 from understudy.formats.personachat import examples
 from understudy.language.lexical import TfIdf

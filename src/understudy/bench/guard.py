@@ -28,8 +28,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from understudy.bench.run import Items, Row, document_of, figure_row, groups_of, manifest_of
 from understudy.errors import InputError, StoryError
-from understudy.judging import Rule, StoryMetrics
-from understudy.judging.rules import judge
+from understudy.judging import Rule, judge
+from understudy.judging.filtering import StoryMetrics
 from understudy.metrics.statistics import RESAMPLES, Interval, interval, wilson
 from understudy.metrics.utterances.record import APPROVED
 from understudy.progress import Progress, ignore_progress

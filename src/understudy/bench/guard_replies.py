@@ -32,7 +32,7 @@ from understudy.formats import embedded, read
 from understudy.judging.guarded import GuardedAgent
 from understudy.judging.guards import StoryViews
 from understudy.judging.loading import BEST_OF
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Draft, Situation, Turn, situation_at
 from understudy.story.persona import Other, Persona

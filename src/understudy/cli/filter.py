@@ -18,9 +18,8 @@ from understudy.errors import InputError
 
 if TYPE_CHECKING:
     from understudy.bench.report.bound import BoundPlot, Figure
-    from understudy.judging import Curve, Rule
+    from understudy.judging import Curve, Point, Rule
     from understudy.judging.filtering import Outcome
-    from understudy.judging.rules import Point
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
 
@@ -88,9 +87,8 @@ def filter_(
         understudy filter sentences.txt --story demo --as Zita --bound psprob \\
             --precision 0.9 --labelled labelled.jsonl --store lines.db
     """
-    from understudy.judging import Rule
+    from understudy.judging import GUARD_RULES, Rule, require_known_metric
     from understudy.judging.filtering import FilterJob, filter_lines, rule_metric
-    from understudy.judging.rules import GUARD_RULES, require_known_metric
     from understudy.metrics.psprob import small_cast_warning
     from understudy.metrics.registry import MetricContext
     from understudy.metrics.scoring.engine import line_metrics
@@ -148,8 +146,7 @@ def _find_bound(
     metric: LineMetric, file: Path, texts: list[str], keep: float | None, precision: float | None, recall: float | None,
     labelled: Path | None, plot: Path | None, confirmed: bool,
 ) -> Rule:  # fmt: skip
-    from understudy.judging import bound_keeping, curve_of, read_labelled
-    from understudy.judging.rules import shares_kept
+    from understudy.judging import bound_keeping, curve_of, read_labelled, shares_kept
 
     if sum(target is not None for target in (keep, precision, recall)) != 1:
         raise click.UsageError("say one of --keep, --precision and --recall to find a bound")
@@ -275,13 +272,13 @@ def _encoder(context: MetricContext, vectors: bool) -> Any:
     """The encoder that ships reads English; lines of other languages are stored without vectors."""
     if not vectors or context.situation.persona.language != "en":
         return None
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     return SentenceEncoder().encode
 
 
 def _show(outcome: Outcome, rules: Sequence[Rule], character: str, store: str, as_json: bool, warning: str) -> None:
-    from understudy.database.database import masked
+    from understudy.database import masked
 
     if as_json:
         print_json(

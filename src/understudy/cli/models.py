@@ -120,7 +120,8 @@ def _row(name: str, path: object) -> Row:
 
 def _llm_rows() -> Iterator[Row]:
     """Servers that are set up, and servers that answer on this machine."""
-    from understudy.language.backends.settings import configured_llms, find_local_servers
+    from understudy.language.backends.exchange import find_local_servers
+    from understudy.language.backends.settings import configured_llms
 
     set_up = set()
     for llm in configured_llms():

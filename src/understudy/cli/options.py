@@ -260,7 +260,8 @@ def with_rules(agent: Agent, rules: Sequence[str], stories: Callable[[str], Sequ
     """The agent behind the rules that `--rule` gives; `stories` finds one by its identity."""
     if not rules:
         return agent
-    from understudy.judging import FilteredAgent, Rule, StoryMetrics
+    from understudy.judging import Rule
+    from understudy.judging.filtering import FilteredAgent, StoryMetrics
 
     parsed = [Rule.parse(rule) for rule in rules]
     return FilteredAgent(agent, parsed, StoryMetrics((rule.metric for rule in parsed), stories))

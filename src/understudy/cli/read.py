@@ -126,7 +126,7 @@ def _show_doubtful(lists: Sequence[Corrections], files: Set[str]) -> None:
 
 def _encode(story: Story, into: Path) -> None:
     """Fill the cache of encodings with the story's lines; what is done when somebody stops it is kept."""
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     texts = list({line.text: None for scene in story.scenes() for line in scene.lines if line.speaker is not None})
     try:

@@ -237,7 +237,7 @@ def serve(
         understudy serve demo --database postgresql://... --processes 4
     """
     try:
-        from understudy.database.database import is_postgres, masked
+        from understudy.database import is_postgres, masked
         from understudy.judging.loading import ApprovedCandidates
         from understudy.server.access import AccessPolicy
         from understudy.server.app import make_app

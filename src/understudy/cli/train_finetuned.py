@@ -26,7 +26,7 @@ from understudy.cli.train import (
 from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
-    from understudy.guessing import TrainingScenes
+    from understudy.guessing.scenes import TrainingScenes
 
 
 OF_DIALOGUES = ("tokens", "rate", "lora", "window", "none", "both", "paraphrase", "monologues")
@@ -242,7 +242,7 @@ def _training_scenes(
     data: Path | None, shows: Sequence[str], judge: Path | None, story: str | None, before: str, most: int | None
 ) -> dict[str, TrainingScenes]:
     """What to learn from, by title: of shows, or of a story before a moment."""
-    from understudy.guessing import MOST
+    from understudy.guessing.scenes import MOST
     from understudy.guessing.shows import training_scenes_of_shows
     from understudy.guessing.story import training_scenes_of_story
 

@@ -50,7 +50,7 @@ STORE = "UNDERSTUDY_STORE"
 
 def _warn_of_password(ctx: click.Context, option: click.Parameter, store: str | None) -> str | None:
     """Other users of a machine can read the command lines of its processes."""
-    from understudy.database.database import has_password
+    from understudy.database import has_password
 
     is_explicit = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
     if store is not None and is_explicit and has_password(store):
@@ -318,7 +318,7 @@ def _near(text: str | None) -> tuple[str, float] | None:
 
 def _explain_none(near: str | None, matching: Sequence[StoredUtterance], store: str) -> None:
     """Raise where lines match, but none has what they were to be put in order by."""
-    from understudy.database.database import masked
+    from understudy.database import masked
 
     if not matching:
         return
@@ -343,7 +343,7 @@ def _most_like(
     store: UtteranceStore, text: str, limit: int, character: str | None, at: Moment | None, decision: str | None,
     story: str | None,
 ) -> list[StoredUtterance]:  # fmt: skip
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
     from understudy.metrics.utterances.record import APPROVED
 
     with working("Looking for lines like it"):

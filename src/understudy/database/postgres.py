@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from threading import RLock, get_ident
 from typing import Any
 
-from understudy.database.database import Row, check_parameters, connection_arguments, masked
+from understudy.database import Row, check_parameters, connection_arguments, masked
 from understudy.errors import InputError, MissingExtra, UnderstudyError, Unreachable
 
 __all__ = ["Postgres", "Timeouts"]

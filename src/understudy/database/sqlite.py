@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock, RLock, get_ident
 from typing import Any
 
-from understudy.database.database import Row, check_parameters
+from understudy.database import Row, check_parameters
 from understudy.errors import InputError, Unreachable
 
 __all__ = ["Sqlite", "claim_file"]

@@ -26,7 +26,7 @@ import numpy as np
 
 from understudy.guessing.scenes import Guesses, Remembering
 from understudy.language.lexical.logistic import minimize
-from understudy.language.lexical.rows import Ints, Reals
+from understudy.language.lexical.rows import Ints, Reals, softmax
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
@@ -74,7 +74,7 @@ def marginals(scores: Reals) -> Reals:
         return _sinkhorn(scores)
     assignments = all_assignments(masks, candidates)
     totals = scores[np.arange(masks), assignments].sum(axis=1)
-    return spread_over(assignments, _softmax(totals), candidates)
+    return spread_over(assignments, softmax(totals), candidates)
 
 
 def spread_over(assignments: Ints, probabilities: Reals, candidates: int) -> Reals:
@@ -126,12 +126,6 @@ class Assigned:
 def named(masks: Sequence[str], candidates: Sequence[str], probabilities: Reals) -> dict[str, dict[str, float]]:
     """A table of masks and candidates under their names."""
     return {mask: dict(zip(candidates, row.tolist())) for mask, row in zip(masks, probabilities)}
-
-
-def _softmax(values: Reals) -> Reals:
-    raised = np.exp(values - values.max())
-    shares: Reals = raised / raised.sum()
-    return shares
 
 
 def _sinkhorn(scores: Reals) -> Reals:

@@ -39,22 +39,42 @@ from understudy.text import fold, stop_words, words
 
 __all__ = ["CONTEXT", "CUES", "FACTS", "SAYINGS", "TOPICS", "SceneMemory", "cue_table", "fact_table", "shared_facts"]
 
-CUES = {
+CUES: dict[str, tuple[float, str]] = {
     # the mask itself names the candidate
-    "calls": -1.5, "talks of": -0.8, "talks of theirs": -0.8, "says 'I am'": 0.5, "turns to": -1.0, "aside names": 0.3,
+    "calls": (-1.5, "is called by this one"),
+    "talks of": (-0.8, "is talked of by this one"),
+    "talks of theirs": (-0.8, "has something of theirs talked of by this one"),
+    "says 'I am'": (0.5, "is who this one says they are"),
+    "turns to": (-1.0, "is turned to by this one"),
+    "aside names": (0.3, "is named in what this one does"),
     # somebody names the candidate next to what the mask says
-    "called before it speaks": 1.0, "called after it spoke": 0.6, "called two before": 0.2, "called two after": 0.2,
-    "talked of before": -0.2, "talked of after": -0.1, "turned to before": 0.8, "turned to after": 0.5,
-    "aside before": 0.0, "aside after": 0.0, "called between two of its lines": 0.3, "called by name alone": 0.3,
+    "called before it speaks": (1.0, "is called just before this one speaks"),
+    "called after it spoke": (0.6, "is called just after this one spoke"),
+    "called two before": (0.2, "is called two lines before this one speaks"),
+    "called two after": (0.2, "is called two lines after this one spoke"),
+    "talked of before": (-0.2, "is talked of just before this one speaks"),
+    "talked of after": (-0.1, "is talked of just after this one spoke"),
+    "turned to before": (0.8, "is turned to just before this one speaks"),
+    "turned to after": (0.5, "is turned to just after this one spoke"),
+    "aside before": (0.0, "is named in what is done just before this one speaks"),
+    "aside after": (0.0, "is named in what is done just after this one spoke"),
+    "called between two of its lines": (0.3, "is called between two lines of this one"),
+    "called by name alone": (0.3, "is called by name alone, and this one answers"),
     # a description next to it names the candidate
-    "described before": 0.6, "described before, not first": 0.1, "described after": 0.3,
-    "described after, not first": 0.0, "comes in before": 0.5,
+    "described before": (0.6, "is named in the direction before this one speaks"),
+    "described before, not first": (0.1, "is named besides in the direction before this one speaks"),
+    "described after": (0.3, "is named in the direction after this one spoke"),
+    "described after, not first": (0.0, "is named besides in the direction after this one spoke"),
+    "comes in before": (0.5, "comes in, and this one speaks"),
     # the setting names the candidate
-    "setting, speaks first": 0.2, "setting, not first": 0.0, "setting, speaks late": 0.0,
+    "setting, speaks first": (0.2, "is named in the setting, and this one speaks first"),
+    "setting, not first": (0.0, "is named besides in the setting, and this one speaks first"),
+    "setting, speaks late": (0.0, "is named in the setting, and this one speaks late"),
     # of all who name the candidate it is the one that does not
-    "never names": 0.5, "never calls": 0.3,
-}  # fmt: skip
-"""Each cue, and what it weighs before anything is learned."""
+    "never names": (0.5, "is named, but never by this one"),
+    "never calls": (0.3, "is called, but never by this one"),
+}
+"""Each cue: what it weighs before anything is learned, and a sentence about whom it names, told of the mask."""
 
 ALONE = ("calls", "talks of", "talks of theirs", "says 'I am'", "turns to", "aside names", "never names", "never calls")
 CONTEXT = frozenset(CUES.keys() - set(ALONE))
@@ -269,9 +289,7 @@ class PhraseMemory:
         lives, people, _ = self._said.shape
         table = np.zeros((len(counted), people, lives * len(SPACES)))
         share = self._total / self._total.sum(axis=1, keepdims=True)
-        for row, (columns, counts) in enumerate(_each(counted)):
-            spaces = self._spaces[columns]
-            columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
+        for row, (columns, counts, spaces) in enumerate(self._each_with_spaces(counted)):
             said = self._said[:, :, columns] / self._time.worth[:, None, None]
             often = said.sum(axis=1, keepdims=True)
             prior = SMOOTHING * np.sqrt(often) + 1e-3
@@ -284,14 +302,18 @@ class PhraseMemory:
         return table
 
     def remember(self, counted: SparseRows, people: Sequence[int]) -> None:
-        for who, (columns, counts) in zip(people, _each(counted)):
-            spaces = self._spaces[columns]
-            columns, counts, spaces = columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
+        for who, (columns, counts, spaces) in zip(people, self._each_with_spaces(counted)):
             self._said[:, who, columns] += self._time.worth[:, None] * counts
             self._total[:, who] += self._time.worth[:, None] * np.bincount(spaces, counts, minlength=len(SPACES))
         if (too_large := self._time.pass_on()) is not None:
             self._said /= too_large[:, None, None]
             self._total /= too_large[:, None, None]
+
+    def _each_with_spaces(self, counted: SparseRows) -> Iterator[tuple[Ints, Reals, Ints]]:
+        """The terms of each row that are of `SPACES`, how often it has them, and in which space."""
+        for columns, counts in _each(counted):
+            spaces = self._spaces[columns]
+            yield columns[spaces >= 0], counts[spaces >= 0], spaces[spaces >= 0]
 
 
 class TopicMemory:

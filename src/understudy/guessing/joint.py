@@ -19,9 +19,8 @@ import numpy as np
 
 from understudy.errors import AgentError
 from understudy.guessing.assignment import SceneClues, can_list, fit_weights, marginals, named
-from understudy.guessing.baselines import TermRegression
+from understudy.guessing.baselines import TermRegression, TextEncoder, Vectors, fit_pooling
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, SceneMemory, cue_table, fact_table
-from understudy.guessing.encoded import TextEncoder, Vectors, fit_pooling
 from understudy.guessing.features import SPACES, SceneFeatures, Terms, named_scene_features, scene_features
 from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.language.lexical.rows import Ints, Reals, SparseRows, index_ranges
@@ -52,7 +51,7 @@ CLUES: dict[str, float] = {
     **SAYINGS,
     **{f"{name}, by how much is said": 0.0 for name in (*SUB_MODELS, MEANING, *SAYINGS)},
     **TOPICS,
-    **CUES,
+    **{cue: weight for cue, (weight, _) in CUES.items()},
     **FACTS,
 }
 """Every clue, and what it weighs before anything is learned."""

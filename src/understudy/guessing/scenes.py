@@ -27,20 +27,9 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Line, Scene
 
 __all__ = [
-    "LONG",
-    "MOST",
-    "NAMES",
-    "Guesses",
-    "Masked",
-    "Masking",
-    "Remembering",
-    "TrainingScenes",
-    "guess_in_order",
-    "is_mask",
-    "main_characters",
-    "masks_of",
-    "split_long_scenes",
-]
+    "MOST", "NAMES", "Guesses", "Masked", "Masking", "Remembering", "TrainingScenes", "guess_in_order", "is_mask",
+    "main_characters", "masks_of", "split_long_scenes",
+]  # fmt: skip
 
 MOST = 6
 NAMES = ("keep", "mask", "swap")

@@ -16,7 +16,8 @@ from pathlib import Path
 from understudy.errors import InputError, UnknownCharacter
 from understudy.formats import read
 from understudy.formats.tvshowguess import ShowScene, folder_of, show_scenes
-from understudy.guessing import CharacterNames, TrainingScenes, split_long_scenes
+from understudy.guessing.scenes import TrainingScenes, split_long_scenes
+from understudy.people.names import CharacterNames
 from understudy.progress import Progress, ignore_progress
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene
@@ -180,7 +181,7 @@ def _names(story: Story, main: Iterable[str]) -> CharacterNames:
     for who in main:
         try:
             character = story.character(who)
-            forms[who] = (character.name, *character.aliases)
+            forms[who] = character.names
         except UnknownCharacter:
             forms[who] = (who,)
     return CharacterNames(forms, story.language)

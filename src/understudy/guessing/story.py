@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import Dead, StoryError, Unborn
+from understudy.guessing import GUESSERS, GuesserEntry
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.assignment import best_assignment, log_table
 from understudy.guessing.clues import CONTEXT, CUES, FACTS, SAYINGS, TOPICS, shared_facts
 from understudy.guessing.features import SceneFeatures
 from understudy.guessing.joint import CLUES, SUB_MODELS, Joint
-from understudy.guessing.registry import GUESSERS, GuesserEntry
 from understudy.guessing.scenes import (
     Guesses,
     Masking,
@@ -44,47 +44,7 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Scene
 from understudy.text import stop_words
 
-__all__ = [
-    "GuessSettings",
-    "Reason",
-    "guess_later",
-    "guess_scene",
-    "personas_in",
-    "reasons_for",
-    "training_scenes_of_story",
-]
-
-CUE_TEXTS = {
-    "calls": "is called by this one",
-    "talks of": "is talked of by this one",
-    "talks of theirs": "has something of theirs talked of by this one",
-    "says 'I am'": "is who this one says they are",
-    "turns to": "is turned to by this one",
-    "aside names": "is named in what this one does",
-    "called before it speaks": "is called just before this one speaks",
-    "called after it spoke": "is called just after this one spoke",
-    "called two before": "is called two lines before this one speaks",
-    "called two after": "is called two lines after this one spoke",
-    "talked of before": "is talked of just before this one speaks",
-    "talked of after": "is talked of just after this one spoke",
-    "turned to before": "is turned to just before this one speaks",
-    "turned to after": "is turned to just after this one spoke",
-    "aside before": "is named in what is done just before this one speaks",
-    "aside after": "is named in what is done just after this one spoke",
-    "called between two of its lines": "is called between two lines of this one",
-    "called by name alone": "is called by name alone, and this one answers",
-    "described before": "is named in the direction before this one speaks",
-    "described before, not first": "is named besides in the direction before this one speaks",
-    "described after": "is named in the direction after this one spoke",
-    "described after, not first": "is named besides in the direction after this one spoke",
-    "comes in before": "comes in, and this one speaks",
-    "setting, speaks first": "is named in the setting, and this one speaks first",
-    "setting, not first": "is named besides in the setting, and this one speaks first",
-    "setting, speaks late": "is named in the setting, and this one speaks late",
-    "never names": "is named, but never by this one",
-    "never calls": "is called, but never by this one",
-}
-"""Each cue as a sentence about whom it names, told of the mask it is about."""
+__all__ = ["GuessSettings", "guess_later", "guess_scene", "personas_in", "training_scenes_of_story"]
 
 NAMED = 2  # cues that are given
 REMEMBERED = 200  # scenes back
@@ -141,7 +101,7 @@ def _named(
     for clue in strongest:
         about = rival if clue in against else who
         where = _where(joint, scene, mask, about, clue) if clue in CONTEXT else ""
-        yield Reason("called", f"{about} {CUE_TEXTS[clue]}{where}", apart[clue])
+        yield Reason("called", f"{about} {CUES[clue][1]}{where}", apart[clue])
 
 
 def _where(joint: Joint, scene: SceneFeatures, mask: str, who: str, clue: str) -> str:
@@ -269,10 +229,7 @@ def guess_scene(story: Story, moment: str, settings: GuessSettings) -> dict[str,
 
 
 def guess_later(
-    story: Story,
-    since: str | None,
-    settings: GuessSettings,
-    progress: Progress = ignore_progress,
+    story: Story, since: str | None, settings: GuessSettings, progress: Progress = ignore_progress
 ) -> dict[str, Any]:
     """All scenes from a moment on, each learned from once it is over; figures as of a bench."""
     masking = settings.masking(story)

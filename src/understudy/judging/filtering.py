@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from understudy.agents.plain_replies import bank_lines, register_of
 from understudy.agents.pools import KeyedCache
+from understudy.judging import ALL_GUARDS, GUARD_PREFIX, GUARD_RULES, Rule, judge, require_known_metric
 from understudy.judging.guards import StoryViews, doubting_guards, objections, stopping_guards
-from understudy.judging.rules import ALL_GUARDS, GUARD_PREFIX, GUARD_RULES, Rule, judge, require_known_metric
 from understudy.language.lexical import Lines
 from understudy.metrics.line_metric import LineMetric, Samples, TextMetric
 from understudy.metrics.registry import MetricContext

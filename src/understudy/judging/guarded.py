@@ -14,6 +14,7 @@ best first; the best that passes is said. Nothing is shown that no guard has see
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,7 @@ from understudy.judging.guards import (
     objections,
     stopping_guards,
 )
-from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, mutual_information, score_drafts
+from understudy.judging.selection import Scored, evasion_drafts, greeting_drafts, score_drafts
 from understudy.judging.spoken import Spoken, judged_texts, pieces_of, speak
 from understudy.progress import Cancellation
 from understudy.story.dialogue import (
@@ -42,10 +43,10 @@ from understudy.story.dialogue import (
     Draft,
     Drafter,
     Evidence,
-    LanguageModel,
     Reply,
     Sampling,
     Situation,
+    Streamed,
     StreamingAgent,
     Turn,
     Usage,
@@ -84,14 +85,10 @@ class GuardedAgent:
         best_of: int = 8,
         guards: Sequence[Guard] | None = None,
         notice: str = "",
-        gain_by: LanguageModel | None = None,
         writer_first: bool = False,
     ) -> None:
-        """`gain_by` measures how much likelier the message makes a draft; it costs a pass of the model for each.
-
-        `writer_first` says that the writer is a capable one: what it writes goes first, and doubts do not stop it.
-        """
-        self._gain_by, self._writer_first = gain_by, writer_first
+        """`writer_first` says that the writer is a capable one: what it writes goes first, doubts do not stop it."""
+        self._writer_first = writer_first
         self._drafters, self._best_of, self.notice = tuple(drafters), best_of, notice
         self._views = stories if isinstance(stories, StoryViews) else StoryViews(stories)
         self._stopping = stopping_guards(self._views) if guards is None else tuple(guards)
@@ -121,13 +118,9 @@ class GuardedAgent:
         return " ".join(("guarded", *(type(drafter).__qualname__ for drafter in self._drafters)))
 
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply:
-        pieces = self.stream(situation, history)
-        while True:
-            try:
-                next(pieces)
-            except StopIteration as end:
-                reply: Reply = end.value
-                break
+        streamed = Streamed(self.stream(situation, history))
+        deque(streamed, maxlen=0)
+        reply = streamed.value
         if self._speaker is not None and self.is_capable and reply.text and reply.candidates[0].source == WRITTEN:
             # Who waits for the whole reply may choose another: rules do.
             alternatives = self._field(situation, history, self._recalled(situation, history))
@@ -220,8 +213,7 @@ class GuardedAgent:
             drafts = [*(_with_relevance(draft, worth[draft.text]) for draft in greetings), *written]
         cached = self._ranker.encoder(situation.persona.language)
         voice = self._voice(situation) if any(draft.source == WRITTEN for draft in drafts) else None
-        gain = None if self._gain_by is None else partial(mutual_information, self._gain_by, situation, history)
-        scored = score_drafts(situation, history, drafts, cached, voice, gain, whole=self.is_capable)
+        scored = score_drafts(situation, history, drafts, cached, voice, whole=self.is_capable)
         if self.is_capable:
             scored.sort(key=lambda item: item.draft.source != WRITTEN)
         judged = self._judged(situation, history, scored)

@@ -42,16 +42,8 @@ from understudy.story.dialogue import (
 from understudy.story.types import Exchange, Line
 
 __all__ = [
-    "AUTO",
-    "BEST_OF",
-    "GUARDED",
-    "SHIPPED_WRITER",
-    "AgentDrafter",
-    "ApprovedCandidates",
-    "can_write",
-    "is_guarded",
-    "load_guarded",
-]
+    "AUTO", "BEST_OF", "GUARDED", "SHIPPED_WRITER", "ApprovedCandidates", "can_write", "is_guarded", "load_guarded",
+]  # fmt: skip
 
 AUTO, GUARDED = "auto", "guarded"
 BEST_OF = 6  # drafts of a model in this process, which share their prompt

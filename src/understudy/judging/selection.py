@@ -1,14 +1,12 @@
 """Which of the things that could be said answers best: drafts of a writer, old lines, profile and ties, on one scale.
 
-    score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 relevance(c) + 0.3 gain(c) + 0.05 voice(c)
+    score(c) = 0.62 agreement(c) + 0.54 fit(c) + 0.5 relevance(c) + 0.05 voice(c)
                - 0.15 echo(c) - 0.11 [c asks back] - 0.08 [c is a fact as it stands]
                - 0.3 [c is an old line beside drafts] - 0.5 [c tells what others said, beside drafts]
 
     agreement   mean F1 of the words of meaning of c with those of the drafts: what many say is rarely made up
     fit         the encoder's cosine of the turns (nothing else) with the candidate
     relevance   how much an old line, a memory or a fact bears on the message (see `agents.old_lines`)
-    gain        mutual information with the message, (ln p(c | all) - ln p(c | all but the message)) / tokens, where the
-                back end gives log-probabilities
     voice       the metric `voice` of the candidate, from -1 (like somebody else) to 1; 0 where it has no value: where
                 the character has few lines, or its held-back lines are not told from others'
     echo        share of the candidate's words of meaning that the message has
@@ -27,33 +25,23 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from understudy.agents.dialogue_context import last_heard, said_before
-from understudy.agents.fit import CachedEncoder
+from understudy.agents.fit import CachedEncoder, build_context
 from understudy.agents.old_lines import RecalledDraft
 from understudy.agents.plain_replies import fallbacks, lines_for, register_of
-from understudy.judging.guards.phrases import asks, plain, roots, sentences
+from understudy.agents.word_tokens import roots
+from understudy.judging.guards.phrases import asks, plain, sentences
 from understudy.language.encoding import Context
-from understudy.story.dialogue import Draft, Evidence, LanguageModel, Situation, Turn
+from understudy.story.dialogue import Draft, Evidence, Situation, Turn
 from understudy.story.persona import Persona
-from understudy.text import fold
 
-__all__ = [
-    "Scored",
-    "evasion_drafts",
-    "expand",
-    "greeting_drafts",
-    "kind_of_greeting",
-    "mutual_information",
-    "score_drafts",
-]
+__all__ = ["Scored", "evasion_drafts", "greeting_drafts", "score_drafts"]
 
-AGREEMENT, FIT, RELEVANCE, GAIN, VOICE = 0.62, 0.54, 0.5, 0.3, 0.05
+AGREEMENT, FIT, RELEVANCE, VOICE = 0.62, 0.54, 0.5, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
 BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}
-MAX_TURNS = 24
 FACTS = frozenset({"profile", "relation", "told"})
 
 Voice = Callable[[Sequence[str]], Sequence[float]]
-Gain = Callable[[Sequence[Draft]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +79,6 @@ def score_drafts(
     drafts: Sequence[Draft],
     cached: CachedEncoder | None,
     voice: Voice | None = None,
-    gain: Gain | None = None,
     whole: bool = False,
 ) -> list[Scored]:
     """Best first."""
@@ -106,10 +93,9 @@ def score_drafts(
     voters = [index for index, (_, votes) in enumerate(field) if votes]
     agreements = _agreements(meant, voters)
     voices = list(voice(texts)) if voice is not None else [0.0] * len(field)
-    gains = list(gain([draft for draft, _ in field])) if gain is not None else [0.0] * len(field)
     scored = []
-    for (draft, _), own, fit, agreed, sound, gained in zip(field, meant, fits, agreements, voices, gains):
-        score = AGREEMENT * agreed + FIT * fit + GAIN * gained + VOICE * sound
+    for (draft, _), own, fit, agreed, sound in zip(field, meant, fits, agreements, voices):
+        score = AGREEMENT * agreed + FIT * fit + VOICE * sound
         score += RELEVANCE * (draft.relevance if isinstance(draft, RecalledDraft) else 0.0)
         score += ECHO * (len(own & asked) / len(own) if own else 0.0)
         score += ASKS_BACK * draft.text.rstrip().endswith(("?", "？")) + PLAIN_FACT * (draft.source in FACTS)
@@ -118,28 +104,12 @@ def score_drafts(
     return sorted(scored, key=lambda item: -item.score)
 
 
-def mutual_information(
-    model: LanguageModel, situation: Situation, history: Sequence[Turn], drafts: Sequence[Draft]
-) -> list[float]:
-    """Of each draft that was written; 0 of the others, and where there is no message."""
-    gains = []
-    for draft in drafts:
-        if draft.source != "writer" or not history:
-            gains.append(0.0)
-            continue
-        given = draft.log_probs or tuple(model.log_probs(situation, history, draft.text))
-        alone = model.log_probs(situation, history[:-1], draft.text)
-        gains.append((sum(given) - sum(alone)) / max(len(given), 1))
-    return gains
-
-
 def _fits(
     situation: Situation, history: Sequence[Turn], texts: Sequence[str], cached: CachedEncoder | None
 ) -> list[float]:
     if cached is None:
         return [0.0] * len(texts)
-    own = fold(situation.persona.name)
-    turns = tuple((fold(turn.speaker) == own, turn.text) for turn in history[-MAX_TURNS:] if turn.text.strip())
+    turns = build_context(situation, history).turns
     context = cached.encoder.encode_contexts([Context(turns=turns)], False)[0]
     return [float(fit) for fit in cached.encode(texts) @ context]
 

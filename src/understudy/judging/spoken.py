@@ -20,7 +20,7 @@ from understudy.errors import BackendError
 from understudy.judging.guards import Verdict
 from understudy.judging.guards.phrases import plain
 from understudy.progress import Cancellation
-from understudy.story.dialogue import Evidence, Reply, Sampling, Situation, StreamingAgent, Turn, Usage
+from understudy.story.dialogue import Evidence, Reply, Sampling, Situation, Streamed, StreamingAgent, Turn, Usage
 from understudy.text import LONGEST_ABBREVIATION, ends_with_abbreviation
 
 __all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]
@@ -189,21 +189,18 @@ def _writing(
 
 def _sentences(writing: Generator[str, None, Reply]) -> Generator[str, None, Reply]:
     """The pieces of a stream put together to whole sentences."""
-    buffer, blank, searched = "", "", 0
-    while True:
-        try:
-            buffer += next(writing)
-        except StopIteration as stop:
-            if buffer.strip():
-                yield blank + buffer
-            reply: Reply = stop.value
-            return reply
+    buffer, blank, searched, written = "", "", 0, Streamed(writing)
+    for written_piece in written:
+        buffer += written_piece
         while 0 < (end := _first_end(buffer, 0, searched)) < len(buffer):
             piece, buffer, searched = buffer[:end], buffer[end:], 0
             if piece.strip():
                 yield blank + piece
             blank = "" if piece.strip() else blank + piece
         searched = len(buffer.rstrip().rstrip(CLOSING))
+    if buffer.strip():
+        yield blank + buffer
+    return written.value
 
 
 def _note(spoken: Spoken, reply: Reply | None) -> None:

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -121,6 +122,11 @@ def is_number(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) if isinstance(value, float) else abs(value) < MAX_INTEGER
+
+
+def shipped_folder(name: str) -> Path:
+    """A model folder that comes with the package."""
+    return Path(str(files("understudy"))) / "models" / name
 
 
 def is_model_folder(path: Path) -> bool:

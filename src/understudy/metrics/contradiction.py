@@ -24,7 +24,8 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from understudy.language.encoding import Encoder, Floats, shared_encoder
+from understudy.language.encoding import Encoder, Floats
+from understudy.language.encoding.encoder import shared_encoder
 from understudy.language.lexical import Lines
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import ModelFolder, Tensors, read_model

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.language.encoding import shared_encoder
+from understudy.language.encoding.encoder import shared_encoder
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.statistics import Interval
 

@@ -36,8 +36,7 @@ from itertools import permutations
 import numpy as np
 
 from understudy.errors import InputError
-from understudy.language.lexical.logistic import sigmoid
-from understudy.language.lexical.rows import Reals
+from understudy.language.lexical.rows import Reals, sigmoid
 from understudy.metrics.statistics import RESAMPLES, Estimate, resampled_counts, wilson
 
 __all__ = ["PairwiseChoice", "bradley_terry", "win_rate"]

@@ -16,12 +16,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import as_file, files
 
 import numpy as np
 
-from understudy.language.lexical.rows import Reals
-from understudy.language.model_folder import ModelFolder, Tensors, read_model
+from understudy.language.lexical.rows import Reals, softmax
+from understudy.language.model_folder import ModelFolder, Tensors, read_model, shipped_folder
 from understudy.people.mentions import ASIDE, GREETINGS, mention
 from understudy.people.names import CharacterNames
 from understudy.story.storyfile import Story
@@ -212,17 +211,12 @@ class AddresseeModel:
 
     def probabilities(self, rows: Reals) -> Reals:
         """For each row, of one line."""
-        scores = rows @ self.weights
-        scores -= scores.max()
-        powers: Reals = np.exp(scores)
-        powers /= powers.sum()
-        return powers
+        return softmax(rows @ self.weights)
 
 
 @cache
 def shipped_addressee_model() -> AddresseeModel:
-    with as_file(files("understudy") / "models" / MODEL) as folder:
-        return AddresseeModel.load(read_model(folder, MODEL))
+    return AddresseeModel.load(read_model(shipped_folder(MODEL), MODEL))
 
 
 class AddresseeReader:

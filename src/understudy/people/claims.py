@@ -12,16 +12,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import numpy as np
 
 from understudy.errors import InputError
 from understudy.language.encoding import Floats
-from understudy.language.lexical.logistic import sigmoid
-from understudy.language.lexical.rows import Reals
-from understudy.language.model_folder import read_card
+from understudy.language.lexical.rows import Reals, sigmoid
+from understudy.language.model_folder import read_card, shipped_folder
 from understudy.people.own_words import (
     DOUBTS,
     FIRST_PERSON,
@@ -43,18 +41,9 @@ from understudy.people.own_words import (
 from understudy.text import stop_words
 
 __all__ = [
-    "NAME",
-    "TOLD",
-    "TYPICAL_LIKENESS",
-    "Claim",
-    "SceneSpeech",
-    "StatementModel",
-    "claims_of",
-    "content_words",
-    "feature_names",
-    "features",
-    "shipped_model",
-]
+    "NAME", "TOLD", "TYPICAL_LIKENESS", "Claim", "SceneSpeech", "claims_of", "content_words", "feature_names",
+    "features", "shipped_model",
+]  # fmt: skip
 
 
 # How probable it is that a sentence belongs into its speaker's profile.
@@ -149,12 +138,9 @@ class StatementModel:
 
 @cache
 def shipped_model() -> StatementModel:
-    with as_file(files("understudy") / "models" / NAME) as folder:
-        return StatementModel.load(folder)
+    return StatementModel.load(shipped_folder(NAME))
 
 
-SECOND_PERSON = pattern("second person")
-THIRD_PERSON = pattern("third person", any_case=False)
 NAMED = re.compile(r"\b[Mm]y name(?: is|'s|’s) ([A-Z]\w+)")
 IN_PASSING = frozenset({PASSING_KIND, "event", "name", "wish"})
 PLAIN_FORMS = frozenset({"said", "turned", "granted", "answer", "told"})
@@ -254,7 +240,10 @@ def _of_script(talk: _CutSpeeches, index: int, people: Mapping[str, str]) -> Ite
 
 
 def _is_hearsay(text: str) -> bool:
-    return SECOND_PERSON.search(text) is not None or THIRD_PERSON.search(text) is not None
+    return (
+        pattern("second person").search(text) is not None
+        or pattern("third person", any_case=False).search(text) is not None
+    )
 
 
 def _is_plain(said: OwnStatement) -> bool:
@@ -294,18 +283,12 @@ CALLED = re.compile(r"(?:^|[,!.?] )([A-Z][a-z]+)(?=[,.!?]|$)")
 # says it in a sentence of their own.
 
 LONGEST_ANSWER = 7  # words of an answer that is not a sentence
-YES = pattern("yes")
-NO = pattern("no")
-SENTENCE = pattern("answer sentence")
-REPLY_LEAD = pattern("reply lead")
 PREPOSITION = re.compile(r"(?:in|at|for|as|with|near|on|from|outside|by)\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:an?|the|my|two|three|four|five|six|\d+|one|some|lots)\b", re.IGNORECASE)
 JOB = re.compile(filled(r"(?:[\w-]+ ){0,3}(?:%jobs%)s?$"), re.IGNORECASE)
 FIELD = re.compile(r"[a-z]{4,}(?: [a-z]+)?")  # of work
 DOUBLED = re.compile(r"\bfrom (?:from|in) ")
 VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
-NUMBER = pattern("number answer")
-NOT_ABOUT_ONESELF = pattern("not about oneself")
 
 Join = Callable[[str], str]
 
@@ -325,7 +308,7 @@ def _placed(verb: str, preposition: str) -> Join:
 
 
 def _aged(answer: str) -> str:
-    return f"I am {answer} years old" if NUMBER.fullmatch(answer) else ""
+    return f"I am {answer} years old" if pattern("number answer").fullmatch(answer) else ""
 
 
 JOINS: dict[str, Join] = {
@@ -357,7 +340,9 @@ def _joined(question: str, answer: str) -> str:
             if entry["join"] in JOINS:
                 return JOINS[entry["join"]](answer)
             topic = next(filter(None, match.groups()), "")
-            template = entry["number"] if "number" in entry and NUMBER.fullmatch(answer) else entry["join"]
+            template = (
+                entry["number"] if "number" in entry and pattern("number answer").fullmatch(answer) else entry["join"]
+            )
             return DOUBLED.sub("from ", template.format(topic.removeprefix("any "), answer=answer))
     return ""
 
@@ -384,19 +369,19 @@ def _short_answer(question: str, said: Clause, answer: Sequence[Clause]) -> str:
     clause = said if said.text else next((clause for clause in answer if clause.text), said)
     if clause.is_question or clause.is_broken:
         return ""
-    fragment = REPLY_LEAD.sub("", clause.text.split(", ")[0], count=1).strip()
-    if any(kind.match(fragment) for kind in (PREPOSITION, ARTICLE, NUMBER)):
+    fragment = pattern("reply lead").sub("", clause.text.split(", ")[0], count=1).strip()
+    if any(kind.match(fragment) for kind in (PREPOSITION, ARTICLE, pattern("number answer"))):
         fragment = fragment[:1].lower() + fragment[1:]
-    is_no = NO.match(clause.opening) is not None or NO.match(said.opening) is not None
-    if not fragment or is_no or SENTENCE.match(fragment) or len(fragment.split()) > LONGEST_ANSWER:
+    is_no = pattern("no").match(clause.opening) is not None or pattern("no").match(said.opening) is not None
+    if not fragment or is_no or pattern("answer sentence").match(fragment) or len(fragment.split()) > LONGEST_ANSWER:
         return ""
     return _joined(question, fragment)
 
 
 def _yes_or_no(question: str, said: Clause) -> str:
     words = said.opening or said.text
-    is_yes, is_no = YES.match(words) is not None, NO.match(words) is not None
-    if not (is_yes or is_no) or NOT_ABOUT_ONESELF.search(question[7:]):
+    is_yes, is_no = pattern("yes").match(words) is not None, pattern("no").match(words) is not None
+    if not (is_yes or is_no) or pattern("not about oneself").search(question[7:]):
         return ""
     for expression, entry in entries("yes_or_no", "asked"):
         if match := expression.search(question):
@@ -415,10 +400,7 @@ def _yes_or_no(question: str, said: Clause) -> str:
 
 
 TOLD = "told"
-YOU = pattern("you")
-NAMED_CLAUSE = pattern("named")
 OF_PERSON = re.compile(r"\b(?:yours?|yourself|me|us|mine)\b|\bmy\b|\bI\b", re.IGNORECASE)
-LASTING = pattern("lasting hearsay")
 FIRST_FORMS = {"is": "am", "has": "have", "does": "do", "was": "was", "teaches": "teach", "goes": "go"}
 PRONOUNS = {"himself": "myself", "herself": "myself", "his": "my", "her": "my"}
 
@@ -427,7 +409,7 @@ def of_you(clause: Clause) -> Iterator[OwnStatement]:
     """What a clause says of whom it is said to."""
     if clause.is_question or clause.is_broken:
         return
-    if match := YOU.match(clause.text):
+    if match := pattern("you").match(clause.text):
         verb = {"are": "am", "were born": "was born"}.get(match[1].lower(), match[1])
         yield from _turned(f"I {verb} {match[2]}")
 
@@ -436,7 +418,7 @@ def of_named(clause: Clause, people: Mapping[str, str]) -> Iterator[tuple[str, O
     """(who, what) of a clause that begins with somebody's name; `people` has whose name each is."""
     if clause.is_question or clause.is_broken:
         return
-    if (match := NAMED_CLAUSE.match(clause.text)) and (who := people.get(match[1])):
+    if (match := pattern("named").match(clause.text)) and (who := people.get(match[1])):
         verb, _, predicate = match[2].partition(" ")
         own = re.sub(r"\b(?:himself|herself|his|her)\b", lambda pronoun: PRONOUNS[pronoun[0].lower()], predicate)
         yield from ((who, said) for said in _turned(f"I {_first_form(verb.lower())} {own}"))
@@ -450,5 +432,5 @@ def _first_form(verb: str) -> str:
 
 def _turned(sentence: str) -> Iterator[OwnStatement]:
     shape = shaped(sentence)
-    if shape and LASTING.match(shape) and not OF_PERSON.search(shape[2:]):
+    if shape and pattern("lasting hearsay").match(shape) and not OF_PERSON.search(shape[2:]):
         yield statement(shape, TOLD)

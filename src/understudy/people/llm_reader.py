@@ -10,13 +10,12 @@ stopped, and a scene that has not changed is never paid for twice.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
+from understudy.database import RecordLog
 from understudy.formats.prose.decisions import answer_document, claimed_confidence
 from understudy.language.backends import Backend
 from understudy.progress import Progress
@@ -52,7 +51,9 @@ class LlmReader:
 
     def __call__(self, story: Story, progress: Progress) -> list[Fact | Relation]:
         names = sole_names(story)
-        answers = AnswerFile(cache_folder() / "draft-llm" / f"{_hash(self.backend.name)}.jsonl", self.fresh)
+        answers = RecordLog(cache_folder() / "draft-llm" / f"{_hash(self.backend.name)}.jsonl")
+        if self.fresh:
+            answers.records.clear()
         total, claims = story.count()[0], list[Fact | Relation]()
         for number, scene in enumerate(story.scenes(), 1):
             for lines in scene_parts(scene, self.backend.context_tokens):
@@ -61,14 +62,14 @@ class LlmReader:
             progress(f"Reading with {self.backend.name}", number, total)
         return _merged(claims)
 
-    def _answer(self, messages: Sequence[ChatMessage], answers: AnswerFile) -> str:
+    def _answer(self, messages: Sequence[ChatMessage], answers: RecordLog) -> str:
         key = _hash("\0".join(message.content for message in messages))
-        if (stored := answers.get(key)) is not None:
+        if (stored := answers.records.get(key)) is not None:
             self.stored += 1
-            return stored
+            return str(stored["answer"])
         (completion,) = self.backend.complete(messages, SAMPLING)
         self.usage += completion.usage
-        answers.put(key, completion.text)
+        answers.add([{"key": key, "answer": completion.text}])
         return completion.text
 
     def _claims(
@@ -89,29 +90,6 @@ class LlmReader:
                     yield parse(item, Finding(claimed_confidence(item), sources), names, schema)
                 except UnsupportedClaim as reason:
                     self.dropped[str(reason)] += 1
-
-
-class AnswerFile:
-    """Answers by a hash of their prompt, one JSON object a line; a line cut short by a crash is not an answer."""
-
-    def __init__(self, path: Path, fresh: bool) -> None:
-        self._path, self._answers = path, dict[str, str]()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not fresh:
-            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                try:
-                    entry = json.loads(line)
-                    self._answers[str(entry["key"])] = str(entry["answer"])
-                except (ValueError, KeyError, TypeError):
-                    continue
-
-    def get(self, key: str) -> str | None:
-        return self._answers.get(key)
-
-    def put(self, key: str, answer: str) -> None:
-        self._answers[key] = answer
-        with self._path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write("\n" + json.dumps({"key": key, "answer": answer}))
 
 
 def _sources(item: dict[str, Any], lines: Mapping[str, Line]) -> tuple[Moment, ...]:

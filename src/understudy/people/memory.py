@@ -26,7 +26,8 @@ from threading import RLock
 from uuid import uuid4
 
 from understudy.agents.dialogue_context import introduced_names
-from understudy.database import Migration, apply_migrations, claim_file
+from understudy.database import Migration, apply_migrations
+from understudy.database.sqlite import claim_file
 from understudy.errors import InputError, StoryError
 from understudy.people.own_words import profile_sentences
 from understudy.story.dialogue import MAX_NAME, Situation

@@ -7,7 +7,7 @@ A name counts where it stands as a word of its own, the longest first: 'Rose Tyl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -50,8 +50,9 @@ class CharacterNames:
         self._owner = {form: whose[0] if len(whose) == 1 else None for form, whose in owners.items()}
         # a name that is shouted is the same name
         self._written = {form.upper(): whose for form, whose in self._owner.items()} | self._owner
-        self._pattern = _pattern_of(self._written, language)
-        self._by_first_word = {} if language in UNSPACED_LANGUAGES else _by_first_word(self._written)
+        is_unspaced = language in UNSPACED_LANGUAGES
+        self._unspaced = re.compile(either(self._written)) if is_unspaced and self._written else None
+        self._by_first_word = {} if is_unspaced else _by_first_word(self._written)
 
     @classmethod
     def of_story(cls, story: Story, people: Sequence[str] | None = None) -> CharacterNames:
@@ -69,16 +70,13 @@ class CharacterNames:
 
     def calls(self, text: str) -> list[NameMatch]:
         """Every name in a text, in order."""
-        if self._pattern is None:
-            return []
-        if not self._by_first_word:
-            return [
-                NameMatch(match.start(), match.end(), self._written[match[0]]) for match in self._pattern.finditer(text)
-            ]
-        return list(self._looked_up(text))
+        if self._unspaced is None:
+            return list(self._looked_up(text))
+        matches = self._unspaced.finditer(text)
+        return [NameMatch(match.start(), match.end(), self._written[match[0]]) for match in matches]
 
     def _looked_up(self, text: str) -> Iterator[NameMatch]:
-        """What the pattern would find; a cast of hundreds makes it slow."""
+        """Word by word: with a cast of hundreds a pattern of all names is slow."""
         end = 0
         for word in WORD.finditer(text):
             for form, offset in self._by_first_word.get(word[0], ()):
@@ -96,7 +94,7 @@ class CharacterNames:
 
     def hidden(self, text: str) -> str:
         """The text with every name covered."""
-        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+        return self._replaced(text, lambda _form, _who: HIDDEN)
 
     def swapped(self, text: str, instead: Mapping[str, str]) -> str:
         """The text with everybody called by another's name: full name for full name, first name for first name.
@@ -104,19 +102,15 @@ class CharacterNames:
         A name that several share stays: nobody can tell whose place it would take.
         """
 
-        def another(match: re.Match[str]) -> str:
-            who = self._written[match[0]]
-            return match[0] if who is None else self._like(match[0], who, instead[who])
+        return self._replaced(text, lambda form, who: form if who is None else _like(form, who, instead[who]))
 
-        return text if self._pattern is None else self._pattern.sub(another, text)
-
-    def _like(self, form: str, who: str, new_name: str) -> str:
-        own, new = who.split(), new_name.split()
-        if form.casefold() == who.casefold():
-            return new_name
-        if form.casefold() == own[-1].casefold() and len(own) > 1:
-            return new[-1]
-        return new[0]
+    def _replaced(self, text: str, new: Callable[[str, str | None], str]) -> str:
+        """The text with another in the place of each name, by what it is and whose."""
+        pieces, end = list[str](), 0
+        for match in self.calls(text):
+            pieces += (text[end : match.start], new(text[match.start : match.end], match.who))
+            end = match.end
+        return "".join((*pieces, text[end:]))
 
 
 def derangement(people: Sequence[str], seed: int) -> dict[str, str]:
@@ -124,6 +118,15 @@ def derangement(people: Sequence[str], seed: int) -> dict[str, str]:
     circle = list(people)
     np.random.default_rng(seed).shuffle(circle)
     return {who: circle[(index + 1) % len(circle)] for index, who in enumerate(circle)}
+
+
+def _like(form: str, who: str, new_name: str) -> str:
+    own, new = who.split(), new_name.split()
+    if form.casefold() == who.casefold():
+        return new_name
+    if form.casefold() == own[-1].casefold() and len(own) > 1:
+        return new[-1]
+    return new[0]
 
 
 def _all_forms(who: str, given_forms: Iterable[str], language: str) -> tuple[str, ...]:
@@ -141,13 +144,6 @@ def _by_first_word(forms: Iterable[str]) -> dict[str, list[tuple[str, int]]]:
         if first := WORD.search(form):
             index.setdefault(first[0], []).append((form, first.start()))
     return index
-
-
-def _pattern_of(forms: Iterable[str], language: str) -> re.Pattern[str] | None:
-    pattern = either(forms)
-    if not pattern:
-        return None
-    return re.compile(pattern if language in UNSPACED_LANGUAGES else rf"(?<!\w)(?:{pattern})(?!\w)")
 
 
 # Names in a text, put aside so that patterns can be written over what stands between them.

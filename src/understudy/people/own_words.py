@@ -21,7 +21,7 @@ from typing import Any
 
 from understudy.agents.dialogue_context import OPENING as GREETED
 from understudy.agents.dialogue_context import STATEMENTS, introductions
-from understudy.text import either, word_table
+from understudy.text import capitalised, either, word_table
 
 __all__ = [
     "DOUBTS",
@@ -60,6 +60,7 @@ def filled(pattern: str) -> str:
     return re.sub(r"%([\w ]+)%", lambda match: any_of(match[1]), pattern)
 
 
+@cache
 def pattern(name: str, any_case: bool = True) -> re.Pattern[str]:
     """One of the patterns by its name."""
     return re.compile(filled(table()["pattern"][name]), re.IGNORECASE if any_case else 0)
@@ -127,12 +128,9 @@ SLANG = [
 ]
 QUOTED = re.compile(r"[\"“”]|(?<!\w)'(?=\w[^']* [^']*'(?!\w))")
 SENTENCE = re.compile(r"(?:[^.!?…;:]|[.:](?=\w)|(?<=\b[MDSJ]r)\.|(?<=Mrs)\.|(?<=\b[MS][st])\.)+[.!?…;:-]*")
-JOINED = pattern("joined")
-RUN_ON = pattern("run on")
 OPENING = re.compile(
     rf"(?:(?:{any_of('openings')})\b(?:\s*,)?|(?-i:[A-Z][\w'.]+(?: [A-Z][\w']+)?,)|[,\s'-])\s*", re.IGNORECASE
 )
-CLOSING = pattern("closing")
 NAME_ALONE = re.compile(r"(?:(?:now|well|so|because|and|but|yes|oh|if|when),? )?(?:[A-Z]\w+|you|he|she|they)")
 JOINT_SUBJECT = re.compile(r"^I\b")
 TAG = re.compile(r",\s*(?:okay|ok|all right|right|you know|huh|remember|see)(?:, \w+)?$", re.IGNORECASE)
@@ -176,8 +174,8 @@ def clauses_of(text: str) -> list[Clause]:
             is_asked = is_last and "?" in whole[len(said) :] and TAG.search(said) is None
             opening = OPENING_RUN.match(part)
             cut = part[opening.end() :] if opening else part
-            is_question = is_asked or ASKING.match(cut) is not None
-            cut = (cut if is_question else CLOSING.sub("", cut)).strip(" ,'-")
+            is_question = is_asked or pattern("asking").match(cut) is not None
+            cut = (cut if is_question else pattern("closing").sub("", cut)).strip(" ,'-")
             is_broken = (is_last and whole.endswith(("-", "…", ".."))) or (
                 quotes is not None and sentence.end() > quotes.start()
             )
@@ -187,13 +185,12 @@ def clauses_of(text: str) -> list[Clause]:
 
 
 OPENING_RUN = re.compile(rf"(?:{OPENING.pattern})+", re.IGNORECASE)
-ASKING = pattern("asking")
 
 
 def _parts(sentence: str, is_chat: bool) -> Iterator[str]:
-    for part in JOINED.split(sentence):
+    for part in pattern("joined").split(sentence):
         if is_chat:
-            yield from (piece for piece in RUN_ON.split(part) if piece.strip())
+            yield from (piece for piece in pattern("run on").split(part) if piece.strip())
         elif part.strip():
             yield part
 
@@ -225,31 +222,14 @@ class OwnStatement:
 
 HEDGE = re.compile(rf"(?:{any_of('hedges')})(?: that)?,? (?=(?:I|my|we)\b)", re.IGNORECASE)
 FILLER = re.compile(rf"(?<=\w) (?:{any_of('fillers')})(?= \w)", re.IGNORECASE)
-TAIL = pattern("tail")
-UNREAL = pattern("unreal")
-UNNAMED = pattern("unnamed")
-MOMENTARY = pattern("momentary")
-PASSING = pattern("passing")
-LASTING_STATE = pattern("lasting state")
 FIRST_PERSON = re.compile(r"\b(?:i|im|i'm|my|we|mine|me)\b", re.IGNORECASE)
 FIRST = re.compile(r"(?:I|my|we)\b", re.IGNORECASE)
-LED = pattern("led")
-FAVORITE = pattern("favorite")
-LIKED = pattern("liked")
-MY_OWN = pattern("my own")
 MY_WORK = re.compile(r"\bmy (?:\w+ )?job (at|as|with) ((?:an?|the) )?([\w' -]{3,40})", re.IGNORECASE)
-ELLIPTIC = pattern("elliptic")
-THEY = pattern("they")
-RELATIVE = pattern("relative")
 CALL_ME = re.compile(r"(?:you can |everyone |people |they |friends |just )*call me (\w+)$", re.IGNORECASE)
-INNER = pattern("inner")
-AS_A = pattern("as a")
 LOVE_OF = re.compile(r"\bmy (?:love|passion) (?:of|for) ([\w ]{3,40})", re.IGNORECASE)
-JOINED_VERB = pattern("joined verb")
-OPEN_END = pattern("open end")
 RANKED = re.compile(r"\b(?:eldest|oldest|youngest|only|big|baby|little)\b")
 PLURAL = re.compile(r"(?:s|children|kids|mice|fish|geese)$", re.IGNORECASE)
-DOUBTS = {"unreal": UNREAL, "unnamed": UNNAMED, "momentary": MOMENTARY}
+DOUBTS = {"unreal": pattern("unreal"), "unnamed": pattern("unnamed"), "momentary": pattern("momentary")}
 VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
 
 
@@ -264,14 +244,14 @@ def kinds() -> tuple[str, ...]:
 
 def kind_of(sentence: str) -> str | None:
     """The kind of a whole sentence; None for one that is no statement of oneself, or only holds for the moment."""
-    if PASSING.match(sentence) is not None and LASTING_STATE.match(sentence) is None:
+    if pattern("passing").match(sentence) is not None and pattern("lasting state").match(sentence) is None:
         return None
     return next((entry["name"] for pattern, entry in entries("kind") if pattern.match(sentence)), None)
 
 
 def may_be_own(clause: Clause) -> bool:
     """Can a clause say anything whole of its speaker, or of 'my mother' in the clause before?"""
-    return FIRST_PERSON.search(clause.text) is not None or THEY.match(clause.text) is not None
+    return FIRST_PERSON.search(clause.text) is not None or pattern("they").match(clause.text) is not None
 
 
 def own_statements(clauses: Sequence[Clause]) -> Iterator[OwnStatement]:
@@ -281,16 +261,16 @@ def own_statements(clauses: Sequence[Clause]) -> Iterator[OwnStatement]:
         if clause.is_question or clause.is_broken:
             continue
         text = HEDGE.sub("", clause.text)
-        if relative and (match := THEY.match(text)):
+        if relative and (match := pattern("they").match(text)):
             text = f"{relative} {text[match.end() :]}"
         seen = set[str]()
         for said, form in _readings(text):
-            for sentence in (shaped(said), shaped(TAIL.sub("", said))):
+            for sentence in (shaped(said), shaped(pattern("tail").sub("", said))):
                 if sentence and sentence not in seen:
                     seen.add(sentence)
                     yield replace(statement(sentence, form), clause=clause.index)
         yield from (replace(granted, clause=clause.index) for granted in _taken_for_granted(text))
-        if match := RELATIVE.search(text):
+        if match := pattern("relative").search(text):
             relative = match[0]
 
 
@@ -304,26 +284,26 @@ def _readings(text: str) -> Iterator[tuple[str, str]]:
     """The clause as sentences in the first person, each with the form it was said in."""
     if FIRST.match(text):
         yield text, "said"
-    elif match := LED.match(text):
+    elif match := pattern("led").match(text):
         if match[1].lower().startswith(("when", "as", "before", "after", "to")):
             yield match[2], "said"
         else:
             yield f"{match[1]} {match[2]}", "said"
-    elif match := LIKED.match(text):
+    elif match := pattern("liked").match(text):
         yield f"I like {_bare(match[1])}", "turned"
-    elif match := FAVORITE.match(text):
+    elif match := pattern("favorite").match(text):
         yield (f"my favorite {match[2]} is {_bare(match[1])}" if match[2] else f"I love {_bare(match[1])}"), "turned"
     elif match := CALL_ME.match(text):
         yield f"my nickname is {match[1]}", "turned"
-    elif ELLIPTIC.match(text):
+    elif pattern("elliptic").match(text):
         yield _with_subject(text), "elliptic"
-    if match := AS_A.search(text):
+    if match := pattern("as a").search(text):
         yield f"I am {match[1]}", "turned"
-    for match in INNER.finditer(text):
+    for match in pattern("inner").finditer(text):
         yield text[match.end() :], "inner"
     if match := LOVE_OF.search(text):
         yield f"I love {match[1]}", "turned"
-    if match := JOINED_VERB.match(text):
+    if match := pattern("joined verb").match(text):
         yield f"{match[1]} {match[2]}", "inner"
 
 
@@ -343,7 +323,7 @@ def _bare(phrase: str) -> str:
 
 def _taken_for_granted(text: str) -> Iterator[OwnStatement]:
     """'my three dogs' says that one has three dogs, whatever is said of them."""
-    for match in MY_OWN.finditer(text):
+    for match in pattern("my own").finditer(text):
         adjectives, noun = match[1].strip().lower(), match[2].lower()
         if adjectives.startswith(("late", "other", "new")) or "ex" in adjectives.split():
             continue
@@ -363,19 +343,16 @@ def _taken_for_granted(text: str) -> Iterator[OwnStatement]:
 
 def shaped(text: str) -> str:
     """A sentence cut to what it states, with a capital and no full stop; blank where it is too long or broken off."""
-    sentence = MOMENT_END.sub("", FILLER.sub("", text.strip(" ,.!'-")))
+    sentence = pattern("moment end").sub("", FILLER.sub("", text.strip(" ,.!'-")))
     sentence = re.sub(
         r"^(we|I) (?:also|just|still|actually|even|do|really do) (?!not\b)(?=\w)", r"\1 ", sentence, flags=re.IGNORECASE
     )
-    if len(sentence.split()) >= TRIMMED or UNNAMED.search(sentence):
-        sentence = TAIL.sub("", sentence)
+    if len(sentence.split()) >= TRIMMED or pattern("unnamed").search(sentence):
+        sentence = pattern("tail").sub("", sentence)
     words = sentence.split()
-    if not SHORTEST - 1 <= len(words) <= LONGEST or OPEN_END.search(sentence):
+    if not SHORTEST - 1 <= len(words) <= LONGEST or pattern("open end").search(sentence):
         return ""
-    return f"{words[0][:1].upper()}{words[0][1:]} {' '.join(words[1:])}"
-
-
-MOMENT_END = pattern("moment end")
+    return capitalised(" ".join(words))
 
 
 # What somebody who chats says of themselves, sentence by sentence: what is kept of a chat, and nothing else.
@@ -393,7 +370,7 @@ def profile_sentences(turns: Sequence[str], language: str = "en") -> list[str]:
         for introduction in introductions(turns, language)
         for part in _told_parts(introduction, language)
     )
-    return list(dict.fromkeys(sentence[:1].upper() + sentence[1:] for sentence in parts))
+    return list(dict.fromkeys(map(capitalised, parts)))
 
 
 def _told_parts(sentence: str, language: str) -> Iterator[str]:

@@ -18,7 +18,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.language.encoding import Encoder, Floats, SentenceEncoder
+from understudy.language.encoding import Encoder, Floats
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.people.claims import (
     TOLD,
     TYPICAL_LIKENESS,
@@ -231,7 +232,6 @@ SOURCES = 8  # lines that are kept with a finding
 BY_CHANCE = 0.4  # rank of a kind that is said in passing as often as not
 SURE_TO_END = 0.5  # confidence from which on a claim ends another
 NEGATION = re.compile(r"\b(?:not|never|no|cannot)\b", re.IGNORECASE)
-NUMBER = pattern("number word")
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ def _key(sentence: str) -> tuple[object, ...]:
 
 
 def _numbers(sentence: str) -> frozenset[str]:
-    return frozenset(match.lower() for match in NUMBER.findall(sentence))
+    return frozenset(match.lower() for match in pattern("number word").findall(sentence))
 
 
 def _agree(first: JudgedClaim, second: JudgedClaim) -> bool:

@@ -20,7 +20,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from understudy.database import Database, Migration, Sqlite, is_postgres, migrate, open_database
+from understudy.database import Database, Migration, is_postgres, migrate, open_database
+from understudy.database.sqlite import Sqlite
 from understudy.errors import InputError, Unreachable
 from understudy.server.problems import Refused
 

@@ -16,10 +16,10 @@ import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from understudy.language.encoding import shipped_model
+from understudy.language.encoding.encoder import shipped_model
 from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
-from understudy.story.storyfile.name_finder import NameReplacer
+from understudy.text import NameReplacer
 
 SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 TOKENIZER = "tokenizer.json"

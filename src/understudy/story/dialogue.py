@@ -7,9 +7,10 @@ argument, so agents hold no conversation and one instance serves every chat at o
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from operator import add
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from understudy.errors import StoryError, UnknownCharacter
 from understudy.progress import Cancellation
@@ -48,11 +49,13 @@ __all__ = [
     "Example",
     "Guesser",
     "LanguageModel",
+    "Question",
     "Ranker",
     "Reply",
     "Sampling",
     "Score",
     "Situation",
+    "Streamed",
     "StreamingAgent",
     "Turn",
     "Usage",
@@ -97,6 +100,15 @@ class Situation:
     note: str = ""
     """What was told of the scene in mid-talk, by nobody in it; the setting ends with it."""
 
+    @property
+    def listeners(self) -> tuple[Other, ...]:
+        """The one faced, and the others who are there."""
+        return self.present if self.faced is None else (self.faced, *self.present)
+
+
+Question = tuple[Situation, Sequence[Turn], Sequence[str]]
+"""What candidates, or texts, are to be scored in: the situation, the history; and they."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -112,6 +124,8 @@ class Sampling:
 
 DEFAULT_SAMPLING = Sampling()
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -123,12 +137,7 @@ class Usage:
     seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.seconds + other.seconds,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +230,21 @@ class Score:
     reason: str = ""
 
 
+class Streamed(Generic[Value]):
+    """The pieces of a stream and, once they are over, what its generator returned. Leaving the loop closes it."""
+
+    value: Value
+
+    def __init__(self, generator: Generator[str, None, Value]) -> None:
+        self._generator = generator
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            self.value = yield from self._generator
+        finally:
+            self._generator.close()
+
+
 @runtime_checkable
 class Agent(Protocol):
     def reply(self, situation: Situation, history: Sequence[Turn]) -> Reply: ...
@@ -274,9 +298,7 @@ class LanguageModel(Protocol):
 class BatchLanguageModel(LanguageModel, Protocol):
     """A language model that is faster with many texts at once; the same values as one at a time."""
 
-    def log_probs_many(
-        self, questions: Sequence[tuple[Situation, Sequence[Turn], Sequence[str]]]
-    ) -> list[list[list[float]]]:
+    def log_probs_many(self, questions: Sequence[Question]) -> list[list[list[float]]]:
         """For each question, for each of its texts, the values that `log_probs` gives."""
         ...
 

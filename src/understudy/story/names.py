@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 
 from understudy.errors import UnknownCharacter
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.name_finder import NOT_NAMES, NameReplacer
 from understudy.story.storyfile.people import SpokenNames
 from understudy.story.types import Character, Fact, Moment, holding_at
-from understudy.text import did_you_mean, fold, is_unspaced, sole_owners
+from understudy.text import NOT_NAMES, NameReplacer, did_you_mean, fold, is_unspaced, sole_owners
 
 __all__ = [
     "GOES_BY",

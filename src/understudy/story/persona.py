@@ -71,23 +71,14 @@ D = TypeVar("D", Fact, Relation)
 
 
 class Past(Protocol):
-    """What a character has lived through: views with character and moment baked into every query.
+    """What a character has lived through: views with character and moment baked into every query; here, nothing.
 
     `exchanges` are what it said to others; `thoughts` what it said aside, or while nobody else was there. `company` is
     who else was there for a line that it witnessed.
     """
 
-    def __hash__(self) -> int: ...
-    def __len__(self) -> int: ...
-    def lines(self, last: int | None = None) -> Sequence[Line]: ...
-    def scenes(self, last: int | None = None) -> Iterator[Scene]: ...
-    def exchanges(self) -> Iterator[Exchange]: ...
-    def thoughts(self) -> Sequence[Line]: ...
-    def company(self, moment: Moment) -> frozenset[str]: ...
-
-
-class NoPast:
-    """The past of somebody who is only a profile."""
+    def __hash__(self) -> int:
+        return id(self)
 
     def __len__(self) -> int:
         return 0
@@ -106,6 +97,10 @@ class NoPast:
 
     def company(self, moment: Moment) -> frozenset[str]:
         return frozenset()
+
+
+class NoPast(Past):
+    """The past of somebody who is only a profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +162,11 @@ class Other:
     """Those sentences of the profile that were found in the text."""
     told: tuple[Told, ...] = ()
     """What they told the persona themselves, in the order it was said."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and the aliases."""
+        return self.name, *self.aliases
 
 
 def persona_at(story: Story, name: str, moment: Moment | str, before: Sequence[str] = (), user: str = "") -> Persona:

@@ -14,6 +14,7 @@ from functools import total_ordering
 from typing import NamedTuple, Protocol, TypeVar
 
 from understudy.errors import UnknownMoment
+from understudy.text import roman_number
 
 __all__ = [
     "KIN",
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 LARGEST = 2**32 - 1  # moments are kept as 32-bit numbers; the largest stands for 'after everything'
-ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 NAMED = re.compile(r"([^\W\d_]+)\s*\.?\s*(\d{1,10}|[ivxlc]{1,12})\b", re.IGNORECASE)
 EPISODE = re.compile(
@@ -119,11 +119,12 @@ class Moment:
 def _named_numbers(text: str, levels: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     names, numbers, position = [], [], 0
     for match in NAMED.finditer(text):
-        if not BETWEEN_NAMED.fullmatch(text[position : match.start()]):
+        number = int(match[2]) if match[2].isdigit() else roman_number(match[2])
+        if number is None or not BETWEEN_NAMED.fullmatch(text[position : match.start()]):
             break
         position = match.end()
         names.append(match[1].lower())
-        numbers.append(int(match[2]) if match[2].isdigit() else _roman(match[2]))
+        numbers.append(number)
     if not names or text[position:].strip():
         raise UnknownMoment(
             f"'{text}' is not a moment: write 3.5, S03E05, 3x05, 'book 3, chapter 5', 'act 2 scene 1', start or end"
@@ -131,11 +132,6 @@ def _named_numbers(text: str, levels: tuple[str, ...]) -> tuple[tuple[int, ...],
     if levels and tuple(names) != levels[: len(names)]:
         raise UnknownMoment(f"'{text}' does not fit: this story counts by {', '.join(levels)}, from the largest down")
     return tuple(numbers), tuple(names)
-
-
-def _roman(text: str) -> int:
-    values = [ROMAN[letter] for letter in text.lower()]
-    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0]))
 
 
 class Source(NamedTuple):

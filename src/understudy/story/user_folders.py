@@ -8,36 +8,33 @@ from pathlib import Path
 
 __all__ = ["cache_folder", "config_folder", "data_folder", "private_folder"]
 
-NAME = "understudy"
 WRITABLE_BY_OTHERS = 0o022
 
 
 def cache_folder() -> Path:
     """$UNDERSTUDY_CACHE, else the platform's cache folder: ~/.cache/understudy on Linux."""
-    if path := os.environ.get("UNDERSTUDY_CACHE"):
-        return Path(path).absolute()
-    from platformdirs import user_cache_path
-
-    return user_cache_path(NAME, appauthor=False)
+    return _folder("cache")
 
 
 def data_folder() -> Path:
     """$UNDERSTUDY_DATA, else the platform's data folder: ~/.local/share/understudy on Linux."""
-    if path := os.environ.get("UNDERSTUDY_DATA"):
-        return Path(path).absolute()
-    from platformdirs import user_data_path
-
-    folder = user_data_path(NAME, appauthor=False)
-    return folder / "data" if sys.platform == "win32" else folder  # there the cache would lie inside the data
+    is_named = bool(os.environ.get("UNDERSTUDY_DATA"))
+    # on Windows the cache would lie inside the data
+    return _folder("data") if is_named or sys.platform != "win32" else _folder("data") / "data"
 
 
 def config_folder() -> Path:
     """$UNDERSTUDY_CONFIG, else the platform's settings folder: ~/.config/understudy on Linux."""
-    if path := os.environ.get("UNDERSTUDY_CONFIG"):
-        return Path(path).absolute()
-    from platformdirs import user_config_path
+    return _folder("config")
 
-    return user_config_path(NAME, appauthor=False)
+
+def _folder(kind: str) -> Path:
+    if path := os.environ.get(f"UNDERSTUDY_{kind.upper()}"):
+        return Path(path).absolute()
+    from platformdirs import PlatformDirs
+
+    folder: Path = getattr(PlatformDirs("understudy", appauthor=False), f"user_{kind}_path")
+    return folder
 
 
 def private_folder(name: str) -> Path | None:

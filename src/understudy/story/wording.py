@@ -12,25 +12,22 @@ from functools import cache
 from typing import Any
 
 from understudy.story.types import SECRET, Fact, Finding, Relation
-from understudy.text import known, word_table
+from understudy.text import capitalised, known, word_table
 
 __all__ = [
     "CHARACTER",
     "USERS",
     "TieTerm",
     "about_other",
-    "alias_sentence",
     "attribute_label",
     "fact_sentence",
     "fill_macros",
     "gender_of",
     "listed",
-    "name_sentence",
-    "nickname_sentence",
     "plain_lines",
     "plain_term",
     "plural_terms",
-    "reported",
+    "said",
     "scene_sentence",
     "speaker_words",
     "terms",
@@ -92,8 +89,8 @@ def tie_sentence(tie: Relation, language: str, hedged: bool = True) -> str:
         return sentence.format(name=tie.to, term=tie.term)
     else:
         sentence = sentences["kind"].get(tie.kind, sentences["kind"]["any"])
-    said = sentence.format(name=tie.to, kind=tie.kind)
-    return _hedged(said, language) if is_uncertain else said
+    filled = sentence.format(name=tie.to, kind=tie.kind)
+    return _hedged(filled, language) if is_uncertain else filled
 
 
 def _is_uncertain(found: Finding | None) -> bool:
@@ -105,36 +102,16 @@ def _hedged(sentence: str, language: str) -> str:
     first = sentence.partition(" ")[0]
     if first in sentences.get("lowered", ()):
         sentence = sentence[:1].lower() + sentence[1:]
-    return _said("hedge", language, sentence=sentence)
+    return said("hedge", language, sentence=sentence)
 
 
 def tie_to_faced(tie: Relation, language: str) -> str:
     """The same, said to the one it is about: 'You are my friend.'"""
     sentences = _sentences(language)
-    said = tie_sentence(replace(tie, to=sentences.get("you", tie.to)), language)
+    sentence = tie_sentence(replace(tie, to=sentences.get("you", tie.to)), language)
     for third, second in sentences.get("you_forms", {}).items():
-        said = said.replace(third, second)
-    return said[:1].upper() + said[1:]
-
-
-def name_sentence(name: str, language: str) -> str:
-    """'My name is Zita Karst.'"""
-    return _said("named", language, name=name)
-
-
-def nickname_sentence(name: str, language: str) -> str:
-    """'I am Sparrow.'"""
-    return _said("nicknamed", language, name=name)
-
-
-def alias_sentence(alias: str, name: str, language: str) -> str:
-    """'Sparrow is Pia Lenk.'"""
-    return _said("alias", language, alias=alias[:1].upper() + alias[1:], name=name)
-
-
-def reported(name: str, text: str, language: str) -> str:
-    """What somebody else was heard to say."""
-    return _said("reported", language, name=name, text=text)
+        sentence = sentence.replace(third, second)
+    return capitalised(sentence)
 
 
 def scene_sentence(key: str, language: str, **values: str) -> str:
@@ -153,7 +130,8 @@ def speaker_words(language: str) -> frozenset[str]:
     return frozenset(_sentences(language)["speaker"])
 
 
-def _said(key: str, language: str, **values: str) -> str:
+def said(key: str, language: str, **values: str) -> str:
+    """A sentence of a language by its key: 'named', 'nicknamed', 'alias', 'reported'."""
     template: str = _sentences(language)[key]
     return template.format(**values)
 

@@ -28,7 +28,7 @@ from understudy.errors import InputError
 from understudy.formats.annotations import Annotation, read_annotations
 from understudy.formats.chat_records import BOT_SIDE, JudgedChat, read_judged_chats, volunteers_file
 from understudy.formats.tvshowguess import EPISODE
-from understudy.guessing import Masked
+from understudy.guessing.scenes import Masked
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Agent
 from understudy.story.types import Line, Moment, Scene

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from understudy.agents.reply_lines import characters_asked, question_at, reply_lines
 from understudy.agents.word_tokens import plain_line
-from understudy.database.record_log import RecordLog
+from understudy.database import RecordLog
 from understudy.errors import AgentError, InputError, StoryError
 from understudy.formats import embedded
 from understudy.formats.hpd import question_of, sessions

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.novels.attribution import Forest, softmax_of_groups
 
 __all__ = ["BoostingSettings", "bin_edges", "encode_bins", "fit_forest"]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.language.encoding.sequences import SequenceFormat, Sequencer, Tokens, canonical
+from understudy.language.encoding import SequenceFormat, Sequencer, Tokens, canonical
 from understudy.sources.jsonstream import load_json
 from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, questions_of
 

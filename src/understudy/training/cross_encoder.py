@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.cross_encoder import NAME, CrossEncoder
 from understudy.errors import InputError
-from understudy.language.encoding import shipped_model
-from understudy.language.encoding.encoder import read_encoder_card
+from understudy.language.encoding.encoder import read_encoder_card, shipped_model
 from understudy.language.model_folder import ModelFolder, write_card
 from understudy.training.bert import PackedSequences, Parameters, means, pack, paired, states, unit_vectors
 from understudy.training.corpus import WEIGHTS, Mixing, Sequences, Shown, TokenizedDialogues, best_likeness

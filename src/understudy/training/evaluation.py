@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.agents.bag_ranker import Question as RankingQuestion
 from understudy.agents.fit import CachedEncoder, build_fits
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
+from understudy.story.dialogue import Question as RankingQuestion
 from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training.dialogues import CONDITIONS, DialogueSplit, ReplyQuestion, questions_of

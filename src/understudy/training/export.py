@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from understudy.agents.cross_encoder import ENCODER, HEAD, HEAD_FILE
 from understudy.agents.cross_encoder import GRAPH as PAIR_GRAPH
 from understudy.errors import MissingExtra
-from understudy.language.encoding import Context, SentenceEncoder
-from understudy.language.encoding.encoder import BACKGROUND, CARD, read_encoder_card
+from understudy.language.encoding import Context
+from understudy.language.encoding.encoder import BACKGROUND, CARD, SentenceEncoder, read_encoder_card
 from understudy.language.encoding.encoder import WEIGHTS as GRAPH
 from understudy.language.model_folder import write_card, write_tensors
 from understudy.training.bert import PackedSequences, states

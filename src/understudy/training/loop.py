@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.language.model_folder import Tensors
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.encoding.sequences import SequenceFormat
-from understudy.language.libraries import import_library
+from understudy.language import import_library
+from understudy.language.encoding import SequenceFormat
 from understudy.language.model_folder import is_model_folder, read_tensors
 from understudy.sources.jsonstream import load_json
 from understudy.sources.source import sha256_of

@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.language.lexical.logistic import fit_binary, sigmoid
-from understudy.language.lexical.rows import Reals
+from understudy.language.lexical.logistic import fit_binary
+from understudy.language.lexical.rows import Reals, sigmoid
 from understudy.language.model_folder import FORMAT, ModelFolder, Tensors
 from understudy.metrics.line_metric import load_lines
 from understudy.metrics.statistics import auc, calibration_error

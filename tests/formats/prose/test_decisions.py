@@ -8,7 +8,7 @@ from pathlib import Path
 from novel_texts import guessed, prose_of
 from understudy.formats.prose.corrections import Corrections, SpeakerProposal
 from understudy.formats.prose.decisions import BATCH, SpeakerAsker, doubtful_quotations, set_speaker, speaker_prompt
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.text import fold
 
 NAMES = {fold("Odile"): "Odile", fold("Madame Marchand"): "Odile", fold("Bastien"): "Bastien"}

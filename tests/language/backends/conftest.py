@@ -11,8 +11,8 @@ import pytest
 import llmserver
 from llmclient import KEY, Open
 from llmserver import Running
-from understudy.language.backends.models_file import LLMSettings
 from understudy.language.backends.openai_api import OpenAIBackend
+from understudy.language.backends.settings import LLMSettings
 
 numbers = count(1)
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from understudy.language.backends.answers import CompletionResponse, ServerFault, ThoughtTooLong, WrongAnswer
-from understudy.language.backends.failures import Failures
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.answers import CompletionResponse, Failures, ServerFault, ThoughtTooLong, WrongAnswer
+from understudy.language.backends.settings import LLMSettings
 
 
 def chunk(content: str | None, log_prob: float | None = None, **fields: Any) -> dict[str, Any]:

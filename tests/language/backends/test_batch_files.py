@@ -15,7 +15,7 @@ from llmclient import LiveModel, answer_of, completion_line, requests_in
 from understudy.errors import InputError, MissingAnswer
 from understudy.language.backends import batch_files, open_batch
 from understudy.language.backends.batch_files import BatchBackend, write_requests
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.story.dialogue import ChatMessage, Sampling
 
 SETTINGS = LLMSettings("m", "", "m")

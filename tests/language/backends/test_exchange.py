@@ -15,8 +15,8 @@ from llmclient import FOREVER_S, cancelled_while_waiting
 from understudy.errors import BackendError
 from understudy.language.backends import exchange
 from understudy.language.backends.exchange import parse_url
-from understudy.language.backends.models_file import LLMSettings
 from understudy.language.backends.openai_api import OpenAIBackend
+from understudy.language.backends.settings import LLMSettings
 from understudy.story.dialogue import ChatMessage, Sampling
 
 MESSAGES = [ChatMessage("user", "Who wrote it?")]

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import BackendError
-from understudy.language.backends.models_file import LLMSettings
 from understudy.language.backends.openai_api import OpenAIBackend
+from understudy.language.backends.settings import LLMSettings
 from understudy.story.dialogue import ChatMessage, Sampling
 
 CHUNKS = [

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from llmclient import MODEL, needs_model
-from understudy.agents.writer import ADAPTER, shipped_writer
+from understudy.agents.writer import ADAPTER
 from understudy.errors import BackendError
 from understudy.language.backends import Completion
 from understudy.language.backends.gguf import GGUFModel
 from understudy.language.backends.llamacpp import LlamaCppBackend, shared_backend
+from understudy.language.model_folder import shipped_folder
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
@@ -271,7 +272,9 @@ def test_it_is_quiet_listens_nowhere_leaves_nothing_and_ends_while_it_writes(tmp
 
 def test_a_reply_by_the_shipped_adapter_ends_where_another_turn_would_begin() -> None:
     assert MODEL is not None
-    backend = LlamaCppBackend(MODEL, adapter=shipped_writer() / ADAPTER, context_tokens=1024, threads=1, parallel=2)
+    backend = LlamaCppBackend(
+        MODEL, adapter=shipped_folder("writer") / ADAPTER, context_tokens=1024, threads=1, parallel=2
+    )
     try:
         completions = backend.complete(PROMPT, Sampling(temperature=0.0, max_tokens=60, seed=1, n=2))
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llmserver import TEXT, Running
-from understudy.language.backends import models_file
+from understudy.language.backends import settings as models_file
 from understudy.language.backends.batch_files import write_requests
 from understudy.language.backends.settings import configured_llms, is_set_up, llm_settings
 

@@ -11,12 +11,11 @@ import pytest
 from llmserver import SCENARIOS, TEXT, Running
 from understudy.errors import BackendError, InputError
 from understudy.language.backends import open_llm
-from understudy.language.backends.exchange import parse_url
+from understudy.language.backends.exchange import find_local_servers, parse_url
 from understudy.language.backends.settings import (
     ConfiguredLLM,
     LLMSettings,
     configured_llms,
-    find_local_servers,
     is_set_up,
     llm_settings,
 )

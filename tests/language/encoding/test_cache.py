@@ -20,8 +20,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language.encoding import Floats, SentenceEncoder, TextVectors, cache, encoding_at_once
-from understudy.language.encoding.cache import AT_ONCE, BATCH, BackgroundQueue, EncodingCache, cache_key
+from understudy.language.encoding import Floats, cache
+from understudy.language.encoding.cache import (
+    AT_ONCE,
+    BATCH,
+    BackgroundQueue,
+    EncodingCache,
+    TextVectors,
+    cache_key,
+    encoding_at_once,
+)
+from understudy.language.encoding.encoder import SentenceEncoder
 
 WIDTH = 4
 MAX_BYTES = 8 * 4096
@@ -340,7 +349,8 @@ def test_a_program_ends_while_much_is_still_to_be_encoded(tmp_path: Path) -> Non
         import time
         from pathlib import Path
         import numpy as np
-        from understudy.language.encoding import SentenceEncoder, TextVectors
+        from understudy.language.encoding.encoder import SentenceEncoder
+        from understudy.language.encoding.cache import TextVectors
         encoder = SentenceEncoder(cache=Path({str(tmp_path)!r}))
         vectors = TextVectors([f"This is the line of number {{n}}." for n in range(100_000)], encoder)
         while np.count_nonzero(vectors._present) < {BATCH}:

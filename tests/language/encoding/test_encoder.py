@@ -13,9 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.language.encoding import Context, SentenceEncoder, shipped_model
-from understudy.language.encoding.encoder import CARD, TOKENIZER, WEIGHTS, read_encoder_card
-from understudy.language.encoding.sequences import parse_sequence_format
+from understudy.language.encoding import Context, parse_sequence_format
+from understudy.language.encoding.encoder import (
+    CARD,
+    TOKENIZER,
+    WEIGHTS,
+    SentenceEncoder,
+    read_encoder_card,
+    shipped_model,
+)
 
 TEXTS = [
     "Where is the key?",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from understudy.language.lexical import Corpus, SparseRows
-from understudy.language.lexical.logistic import balanced_weights, fit, fit_binary, sigmoid
-from understudy.language.lexical.rows import Ints, Reals
+from understudy.language.lexical.logistic import balanced_weights, fit, fit_binary
+from understudy.language.lexical.rows import Ints, Reals, sigmoid
 
 SAID = (
     ["the tide is out", "the tide and the key", "is the boat out", "out at sea"],

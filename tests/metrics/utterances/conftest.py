@@ -14,7 +14,7 @@ def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "lines.db")
     address: str = request.getfixturevalue("postgres")
-    from understudy.database import Postgres
+    from understudy.database.postgres import Postgres
 
     emptied = Postgres(address, 0x74657374, "the test's database")  # tables of another kind may be there as well
     with emptied.transaction():

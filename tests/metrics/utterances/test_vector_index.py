@@ -232,7 +232,7 @@ def test_an_encoder_can_be_loaded_after_a_graph(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 import numpy as np
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.metrics.utterances.vector_indexes import GraphIndex
 graph = GraphIndex.extend(Path(sys.argv[1]), [(range(8), np.eye(8, dtype=np.float32))])
 assert graph.search(np.eye(8, dtype=np.float32)[3], 1)[0][0] == 3 and graph.search(np.ones(8), 0) == []

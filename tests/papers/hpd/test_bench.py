@@ -17,7 +17,7 @@ from understudy.bench.answers import JudgedAgent
 from understudy.bench.run import compare_runs
 from understudy.errors import InputError, MissingExtra
 from understudy.formats import read
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.papers.hpd import bench as hpd_bench
 from understudy.papers.hpd.bench import bench_hpd
 from understudy.papers.hpd.features import SHARED_WORDS, Feature, TextFeatures

@@ -15,7 +15,7 @@ from understudy.agents.writer import WriterAgent
 from understudy.bench.answers import BY_REPLY, JudgedAgent, judged_agent, scores_of
 from understudy.bench.run import load_items
 from understudy.errors import AgentError, BackendError, InputError
-from understudy.language.backends.backend import ScriptedBackend
+from understudy.language.backends import ScriptedBackend
 from understudy.papers.personachat.bench import bench_personachat, files_of, questions_in
 from understudy.papers.personachat.published import CONDITIONS, personachat_figure
 from understudy.story.dialogue import Reply, Situation, Turn

@@ -10,7 +10,7 @@ import pytest
 
 from talkers import annotation, guessed_scene, scene
 from understudy.formats.annotations import Instance
-from understudy.guessing.encoded import Vectors
+from understudy.guessing.baselines import Vectors
 from understudy.papers.tvshowguess.annotations import (
     WINDOW,
     annotated,

@@ -8,7 +8,7 @@ import pytest
 
 from talkers import shows_folder
 from understudy.formats.annotations import SpeakerGuess
-from understudy.guessing import Masked
+from understudy.guessing.scenes import Masked
 from understudy.papers.tvshowguess import bench_guess, people_speakers
 from understudy.progress import ignore_progress
 from understudy.story.types import Line, Moment, Scene

@@ -13,8 +13,8 @@ import pytest
 from talkers import shows_folder
 from understudy.bench.run import compare_runs
 from understudy.errors import AgentError, StoryError
-from understudy.guessing import GUESSERS, Guesses, TrainingScenes
-from understudy.guessing.scenes import masks_of
+from understudy.guessing import GUESSERS
+from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.papers.tvshowguess import bench_guess
 from understudy.registry import RegistryEntry
 from understudy.story.persona import Persona

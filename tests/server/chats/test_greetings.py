@@ -11,7 +11,7 @@ import pytest
 
 from server.chats.conftest import events_of
 from server.conftest import Ask, visiting
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.formats.cards import card_of, json_of
 from understudy.formats.cards.file import parse_card, png_of

@@ -10,7 +10,7 @@ import pytest
 from server.chats.conftest import events_of
 from server.chats.test_service import BEGUN, reaching
 from server.conftest import MakeContext
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.app import make_app
 from understudy.story.dialogue import Turn
 from writers import Writer

@@ -12,7 +12,7 @@ import pytest
 
 from server.chats.conftest import Remembering, events_of
 from server.conftest import Ask, MakeContext, serving, visiting
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.database import Database
 from understudy.errors import AgentError
 from understudy.server.app import make_app

@@ -12,7 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from understudy.database import Database, Sqlite, migrate, open_database
+from understudy.database import Database, migrate, open_database
+from understudy.database.sqlite import Sqlite
 from understudy.server.chats import store
 from understudy.server.chats.store import Message
 from understudy.server.database import APPLICATION_ID, migrations

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from server.chats.test_service import reaching
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.formats.cards import json_of
 from understudy.formats.cards.export import card_at

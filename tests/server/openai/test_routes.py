@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.server.app import make_app
 from understudy.server.context import AppContext, Listed

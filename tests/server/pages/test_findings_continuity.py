@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Ask
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.formats import read
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry

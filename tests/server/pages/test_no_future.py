@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated import NAMES, Plan, plans
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.app import make_app
 from understudy.server.context import AppContext
 from understudy.server.story_registry import StoryRegistry

@@ -12,7 +12,7 @@ import pytest
 
 from server.conftest import serving
 from studyserver import RATED, study_of, write_chat
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.middleware import RequestLimits
 from understudy.server.studies import StudyContext
 from understudy.server.studies.routes import make_study_app

@@ -13,7 +13,7 @@ import pytest
 from samples import SAMPLES, TRANSCRIPT
 from server.conftest import Ask, MakeContext, visiting
 from stories import ACT_1, ACT_2, CAST
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.server.access import AccessPolicy
 from understudy.server.app import make_app
 from understudy.server.context import AppContext

@@ -11,9 +11,8 @@ import pytest
 
 from speakers import CAST, lessons, scene, talk
 from understudy.errors import AgentError, InputError, StoryError
-from understudy.guessing import Guesses
 from understudy.guessing.assignment import named
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.scenes import Guesses, masks_of
 from understudy.language.model_folder import CARD, FORMAT
 from understudy.story.persona import Persona
 from understudy.story.types import Moment, Scene

@@ -10,7 +10,7 @@ import pytest
 
 from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
-from understudy.guessing import Masking
+from understudy.guessing.scenes import Masking
 from understudy.language.backends.transformer import open_transformer
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.story.persona import Persona

@@ -12,7 +12,7 @@ import pytest
 
 from speakers import CAST, lessons, scene, talk, tiny_reader
 from understudy.errors import AgentError, InputError
-from understudy.guessing import Masking, TrainingScenes
+from understudy.guessing.scenes import Masking, TrainingScenes
 from understudy.language.model_folder import CARD
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona

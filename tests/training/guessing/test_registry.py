@@ -12,9 +12,10 @@ import pytest
 from speakers import CAST, lessons, talk
 from talkers import NAMES, PEOPLE, masked, personas, scenes, training_scenes
 from understudy.errors import AgentError, InputError
-from understudy.guessing import GUESSERS, GuesserEntry, Guesses, Masked, Masking, TrainingScenes, Vanilla
+from understudy.guessing import GUESSERS, GuesserEntry
 from understudy.guessing.assignment import named
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.baselines import Vanilla
+from understudy.guessing.scenes import Guesses, Masked, Masking, TrainingScenes, masks_of
 from understudy.language.model_folder import CARD, FORMAT
 from understudy.registry import Need, RegistryEntry
 from understudy.story.dialogue import Guesser

@@ -21,7 +21,8 @@ from understudy.bench.run import Row, figure_row, manifest_of, share_figure
 from understudy.errors import BackendError, InputError
 from understudy.formats import read
 from understudy.formats.story_folder import is_said
-from understudy.judging import StoryMetrics, judge
+from understudy.judging import judge
+from understudy.judging.filtering import StoryMetrics
 from understudy.language.backends import Backend
 from understudy.metrics import Samples
 from understudy.metrics.statistics import Interval, wilson

@@ -39,7 +39,7 @@ from understudy.agents.dialogue_context import light_words
 from understudy.agents.encoder import EncoderAgent
 from understudy.bench.run import Row, figure_row, sampled
 from understudy.errors import InputError
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.metrics.ranking import gold_ranks
 from understudy.metrics.statistics import interval, paired_p
 from understudy.people.claims import SceneSpeech

@@ -10,9 +10,6 @@ that nobody told, a number, a tone): it stops a small writer's draft, and is sho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-
 from understudy.judging.guards.address import address
 from understudy.judging.guards.claims import (
     made_up_words,
@@ -25,10 +22,8 @@ from understudy.judging.guards.contradiction import against_age, against_profile
 from understudy.judging.guards.foretold import foretold
 from understudy.judging.guards.form import form, not_a_reply
 from understudy.judging.guards.knowledge import invented, known_later, not_yet_known
-from understudy.judging.guards.phrases import repeated_line
 from understudy.judging.guards.secrets import behind_their_back, confided, kept_secret, retold_confidence
-from understudy.judging.guards.story_view import Guard, Stories, StoryView, StoryViews, Verdict
-from understudy.story.dialogue import Draft, Situation, Turn
+from understudy.judging.guards.story_view import Guard, Stories, StoryView, StoryViews, Verdict, objection, objections
 
 __all__ = [
     "Guard",
@@ -79,36 +74,3 @@ def doubting_guards(views: StoryViews) -> tuple[Guard, ...]:
 
 def all_guards(views: StoryViews) -> tuple[Guard, ...]:
     return (*stopping_guards(views), *doubting_guards(views))
-
-
-def objections(
-    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
-) -> Iterator[Verdict]:
-    """Every verdict that a draft does not pass; `quoted` is the share of it that makes it an old line again."""
-    for version in _versions(situation, draft, quoted):
-        for guard in guards:
-            verdict = guard(situation, history, version)
-            if not verdict.passed:
-                yield verdict
-
-
-def objection(
-    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
-) -> Verdict | None:
-    """Why a draft may not be said; None where all guards let it pass.
-
-    Where several object, one that must not be explained comes first: its text must not be shown for another's reason.
-    """
-    first: Verdict | None = None
-    for verdict in objections(guards, situation, history, draft, quoted):
-        if verdict.is_spoiler:
-            return verdict
-        first = first or verdict
-    return first
-
-
-def _versions(situation: Situation, draft: Draft, quoted: float) -> Iterator[Draft]:
-    """The draft and, where a writer repeats an own old line, the same text as that line."""
-    yield draft
-    if draft.source == "writer" and (said := repeated_line(situation.persona, draft.text, quoted)) is not None:
-        yield replace(draft, source="exchange", moment=said)

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, heard_turns, introduced_name, introductions
 from understudy.agents.pools import KeyedCache
-from understudy.agents.word_tokens import IRREGULAR
+from understudy.agents.word_tokens import IRREGULAR, roots
 from understudy.judging.guards.knowledge import known_words, words_of_chat
-from understudy.judging.guards.phrases import is_title, piece_counts, roots, sentences
+from understudy.judging.guards.phrases import is_title, piece_counts, sentences
 from understudy.judging.guards.story_view import Guard, StoryViews, Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.names import false_names_at

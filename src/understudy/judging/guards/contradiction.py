@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from understudy.agents.dialogue_context import KnownPeople, last_heard, tie_sign, uncontradicted
+from understudy.agents.word_tokens import roots
 from understudy.judging.guards.address import line_at, people_named
-from understudy.judging.guards.phrases import affirms, denies, numbers_in, roots
+from understudy.judging.guards.phrases import affirms, denies, numbers_in
 from understudy.judging.guards.secrets import WEAK
 from understudy.judging.guards.story_view import DatedFact, Guard, StoryView, StoryViews, Verdict
 from understudy.story.dialogue import Draft, Situation, Turn

@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import last_heard
 from understudy.agents.pools import KeyedCache
+from understudy.agents.word_tokens import roots
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
-from understudy.judging.guards.phrases import asks, has_negation, roots, sentences
+from understudy.judging.guards.phrases import asks, has_negation, sentences
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
-from understudy.language.lexical.logistic import probability
+from understudy.language.lexical.rows import probability
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.text import stop_words, words

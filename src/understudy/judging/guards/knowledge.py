@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
+from understudy.agents.word_tokens import roots
 from understudy.judging.guards.address import people_met
 from understudy.judging.guards.phrases import (
     asks,
@@ -27,7 +28,6 @@ from understudy.judging.guards.phrases import (
     is_title,
     names_in,
     numbers_in,
-    roots,
     sentences,
 )
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict

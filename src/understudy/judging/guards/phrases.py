@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
-from understudy.language.encoding import shipped_model
-from understudy.language.encoding.encoder import load_tokenizer
+from understudy.language.encoding.encoder import load_tokenizer, shipped_model
 from understudy.novels.lexicon import lexicon_of
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.persona import Persona

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from understudy.agents.pools import KeyedCache
 from understudy.agents.reply_text import join_names
+from understudy.agents.word_tokens import roots
 from understudy.errors import UnderstudyError
-from understudy.judging.guards.phrases import Hashes, StoryRuns, roots
+from understudy.judging.guards.phrases import Hashes, StoryRuns, repeated_line
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.registry import METRICS, MetricContext
 from understudy.story.chronology import Chronology, PersonaKnowledge, own_sentences
@@ -25,7 +26,9 @@ from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation, holding_at
 from understudy.story.wording import about_other, fact_sentence
 
-__all__ = ["DatedFact", "Guard", "Stories", "StoryView", "StoryViews", "Verdict", "own_names"]
+__all__ = [
+    "DatedFact", "Guard", "Stories", "StoryView", "StoryViews", "Verdict", "objection", "objections", "own_names",
+]  # fmt: skip
 
 
 VIEWS = 32
@@ -67,6 +70,39 @@ Guard = Callable[[Situation, Sequence[Turn], Draft], Verdict]
 """A guard is a plain function; one that needs the story closes over it, so that no agent can reach the story."""
 
 
+def objections(
+    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
+) -> Iterator[Verdict]:
+    """Every verdict that a draft does not pass; `quoted` is the share of it that makes it an old line again."""
+    for version in _versions(situation, draft, quoted):
+        for guard in guards:
+            verdict = guard(situation, history, version)
+            if not verdict.passed:
+                yield verdict
+
+
+def objection(
+    guards: Sequence[Guard], situation: Situation, history: Sequence[Turn], draft: Draft, quoted: float = 0.0
+) -> Verdict | None:
+    """Why a draft may not be said; None where all guards let it pass.
+
+    Where several object, one that must not be explained comes first: its text must not be shown for another's reason.
+    """
+    first: Verdict | None = None
+    for verdict in objections(guards, situation, history, draft, quoted):
+        if verdict.is_spoiler:
+            return verdict
+        first = first or verdict
+    return first
+
+
+def _versions(situation: Situation, draft: Draft, quoted: float) -> Iterator[Draft]:
+    """The draft and, where a writer repeats an own old line, the same text as that line."""
+    yield draft
+    if draft.source == "writer" and (said := repeated_line(situation.persona, draft.text, quoted)) is not None:
+        yield replace(draft, source="exchange", moment=said)
+
+
 @dataclass(frozen=True, slots=True)
 class DatedFact:
     """A fact that the character knows: in words, since when, and who else knows it (None: everybody may)."""
@@ -106,7 +142,7 @@ class StoryView:
     @cached_property
     def audience(self) -> tuple[str, ...]:
         """The true names of those who hear it; empty for a stranger."""
-        listeners = (*([self.situation.faced] if self.situation.faced else []), *self.situation.present)
+        listeners = self.situation.listeners
         return tuple(dict.fromkeys(true for listener in listeners if (true := self.true_name(listener.name))))
 
     def true_name(self, name: str) -> str:
@@ -174,7 +210,7 @@ class StoryView:
     def known_names(self) -> tuple[str, ...]:
         """Names of people, which by themselves reveal nothing."""
         cast = (member.character for member in self.story.cast())
-        return tuple(name for character in cast for name in (character.name, *character.aliases))
+        return tuple(name for character in cast for name in character.names)
 
     @cached_property
     def name_roots(self) -> frozenset[str]:
@@ -307,9 +343,13 @@ class StoryView:
         most = COMMON * len(chronology.spoken)
         return all(len(lines) <= most for part in parts for _, _, lines in chronology.lines_of(part))
 
-    @property
+    @cached_property
     def chronology(self) -> Chronology:
-        return self._context.chronology
+        return Chronology.of(self.story)
+
+    @cached_property
+    def aliases(self) -> tuple[str, ...]:
+        return self.story.character(self.who).aliases
 
     @cached_property
     def knowledge(self) -> PersonaKnowledge:
@@ -354,8 +394,7 @@ class StoryViews:
 
     def own_names(self, situation: Situation) -> tuple[str, ...]:
         """All names of the character, with their parts, that somebody may write before what it says."""
-        aliases = (view.story.character(view.who).aliases for view in self(situation))
-        return join_names(own_names(situation), *aliases)
+        return join_names(own_names(situation), *(view.aliases for view in self(situation)))
 
 
 def own_names(situation: Situation) -> tuple[str, ...]:

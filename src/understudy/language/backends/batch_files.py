@@ -22,11 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import InputError, MissingAnswer
-from understudy.language.backends.answers import CompletionResponse, ServerFault, WrongAnswer, error_message
-from understudy.language.backends.backend import Completion, estimate_tokens
+from understudy.language.backends import Completion, estimate_tokens
+from understudy.language.backends.answers import (
+    CompletionResponse,
+    Failure,
+    Failures,
+    ServerFault,
+    WrongAnswer,
+    error_message,
+)
 from understudy.language.backends.chat_endpoint import PATH, request_body
-from understudy.language.backends.failures import Failure, Failures
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
+from understudy.language import import_library
 from understudy.language.backends.catalog import local_models
 from understudy.language.backends.transformer import Transformer, length_batches, located
-from understudy.language.libraries import import_library
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,6 +44,7 @@ SHARED_TOKENS = 1024  # of replies behind one prompt
 LOGITS = 1 << 26  # tokens times vocabulary, at a time
 
 Ids = list[int]
+Value = TypeVar("Value")
 
 
 class PromptedReplies(NamedTuple):
@@ -62,42 +63,50 @@ def chosen_logits(network: Any, rows: Tensor, columns: Tensor, **inputs: Tensor)
 
 def reply_log_probs(model: Transformer, questions: Sequence[PromptedReplies]) -> list[list[list[float]]]:
     """For each question, for each of its replies, the log-probability of each token."""
-    import torch
 
-    longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
-    portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
-    packed = [pack(part) for _, part in portions]
-    values: dict[int, list[list[float]]] = {}
-    for rows in length_batches([len(item.ids) for item in packed], _fits):
-        with torch.inference_mode():
-            log_probs = iter(_batch_log_probs(model, [packed[row] for row in rows]))
-        for row in rows:
-            values[row] = [[next(log_probs) for _ in reply] for reply in portions[row][1].replies]
-    results: list[list[list[float]]] = [[] for _ in questions]
-    for index, (number, _) in enumerate(portions):
-        results[number] += values[index]
-    return results
+    def read(batch: Sequence[PackedReplies], parts: Sequence[PromptedReplies]) -> Iterator[list[list[float]]]:
+        log_probs = iter(_batch_log_probs(model, batch))
+        return ([[next(log_probs) for _ in reply] for reply in part.replies] for part in parts)
+
+    return _in_batches(model, questions, pack, read)
 
 
 def reply_states(model: Transformer, questions: Sequence[PromptedReplies]) -> list[list[NDArray[np.float32]]]:
     """For each question, for each of its replies, the last hidden state of its last token."""
+
+    def packed(part: PromptedReplies) -> PackedReplies:
+        """With one more token, which nothing reads: the state that would predict it is that of the last one."""
+        return pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies]))
+
+    def read(batch: Sequence[PackedReplies], parts: Sequence[PromptedReplies]) -> Iterator[list[NDArray[np.float32]]]:
+        inputs = batch_inputs(model, batch)
+        hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
+        for states, item, part in zip(hidden, batch, parts):
+            ends = np.cumsum([len(reply) + 1 for reply in part.replies]) - 1
+            yield [states[item.columns[end]] for end in ends]
+
+    return _in_batches(model, questions, packed, read)
+
+
+def _in_batches(
+    model: Transformer,
+    questions: Sequence[PromptedReplies],
+    pack_part: Callable[[PromptedReplies], PackedReplies],
+    read: Callable[[Sequence[PackedReplies], Sequence[PromptedReplies]], Iterable[list[Value]]],
+) -> list[list[Value]]:
+    """For each question what `read` gives of its replies, some of them at a time, in batches of like length."""
     import torch
 
     longest = SHARED_TOKENS if _takes(model.network.base_model, "position_ids") else 0
     portions = [(number, part) for number, question in enumerate(questions) for part in _portions(question, longest)]
-    # one more token, which nothing reads: the state from which it would be predicted is that of the last one
-    packed = [pack(PromptedReplies(part.prompt, [[*reply, 0] for reply in part.replies])) for _, part in portions]
-    states: dict[int, list[NDArray[np.float32]]] = {}
+    packed = [pack_part(part) for _, part in portions]
+    values: dict[int, list[Value]] = {}
     for rows in length_batches([len(item.ids) for item in packed], _fits):
         with torch.inference_mode():
-            inputs = batch_inputs(model, [packed[row] for row in rows])
-            hidden = model.network.base_model(**inputs, use_cache=False).last_hidden_state.float().cpu().numpy()
-        for batch_row, row in enumerate(rows):
-            ends = np.cumsum([len(reply) + 1 for reply in portions[row][1].replies]) - 1
-            states[row] = [hidden[batch_row, packed[row].columns[end]] for end in ends]
-    results: list[list[NDArray[np.float32]]] = [[] for _ in questions]
+            values |= zip(rows, read([packed[row] for row in rows], [portions[row][1] for row in rows]))
+    results: list[list[Value]] = [[] for _ in questions]
     for index, (number, _) in enumerate(portions):
-        results[number] += states[index]
+        results[number] += values[index]
     return results
 
 
@@ -108,14 +117,8 @@ def write_greedily(model: Transformer, prompts: Sequence[Ids], end: int, most: i
     """
     import torch
 
-    network, device = model.network, model.network.device
-    longest = max(map(len, prompts))
-    ids = torch.full((len(prompts), longest), model.pad)
-    mask = torch.zeros((len(prompts), longest), dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, longest - len(prompt) :] = torch.tensor(prompt)
-        mask[row, longest - len(prompt) :] = 1
-    ids, mask = ids.to(device), mask.to(device)
+    network, batch = model.network, model.batch(prompts, pads_left=True)
+    ids, mask = batch["input_ids"], batch["attention_mask"]
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     written: list[tuple[Ids, list[float]]] = [([], []) for _ in prompts]
     open_rows, cache = set(range(len(prompts))), None

@@ -14,13 +14,14 @@ from typing import Any, Final
 from understudy.language.backends.answers import (
     MAX_LETTERS,
     CompletionResponse,
+    Failure,
+    Failures,
     ServerFault,
     ThoughtTooLong,
     WrongAnswer,
 )
 from understudy.language.backends.exchange import HttpExchange, parse_url
-from understudy.language.backends.failures import Failure, Failures
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 

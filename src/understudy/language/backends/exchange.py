@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import math
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
@@ -21,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 from understudy.errors import BackendError, InputError
 
-__all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange", "parse_url"]
+__all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange", "find_local_servers", "listed_models", "parse_url"]
 
 PIECE = 65536
 Result = TypeVar("Result")
@@ -247,3 +250,42 @@ def parse_url(url: str) -> Endpoint:
 
 def _reason(error: Exception) -> str:
     return "its port is no number up to 65535" if "ort" in str(error) else "its host is no host name"
+
+
+# Which models a server has.
+
+LOCAL_SERVERS = (  # their default addresses
+    "http://127.0.0.1:11434/v1",  # Ollama
+    "http://127.0.0.1:8080/v1",  # llama.cpp
+    "http://127.0.0.1:1234/v1",  # LM Studio
+    "http://127.0.0.1:8000/v1",  # vLLM
+)
+MAX_LIST_BYTES = 1024 * 1024
+
+
+def find_local_servers(urls: Sequence[str] = LOCAL_SERVERS, timeout_s: float = 0.3) -> list[tuple[str, list[str]]]:
+    """The base URL and the models of each server that answers in time; all are asked at once."""
+    if not urls:
+        return []
+    with ThreadPoolExecutor(len(urls)) as pool:
+        models = pool.map(lambda url: listed_models(url, timeout_s), urls)
+        return [(url, names) for url, names in zip(urls, models) if names is not None]
+
+
+def listed_models(url: str, timeout_s: float) -> list[str] | None:
+    """The models that a server lists; None where none answers, or one that is not OpenAI-compatible."""
+    try:
+        with HttpExchange(parse_url(url), timeout_s) as exchange:
+            exchange.deadline = monotonic() + timeout_s
+            response = exchange.request("GET", "/models", None, {"Accept": "application/json", "Connection": "close"})
+            if response.status != HTTPStatus.OK:
+                return None
+            body = exchange.body(MAX_LIST_BYTES)
+        document: Any = json.loads(body)  # not JSON where it was cut off
+    except (OSError, HTTPException, ValueError, RecursionError):
+        return None
+    models = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(models, list):
+        return None
+    names = (model.get("id") for model in models if isinstance(model, dict))
+    return [name for name in names if isinstance(name, str) and name]

@@ -21,7 +21,7 @@ from typing import Any
 from weakref import WeakSet
 
 from understudy.errors import BackendError
-from understudy.language.backends.backend import Completion
+from understudy.language.backends import Completion
 from understudy.language.backends.gguf import GGUFModel, load_server, require_xllamacpp
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage

@@ -15,11 +15,10 @@ from threading import Event
 from time import monotonic
 
 from understudy.errors import BackendError
-from understudy.language.backends.answers import CompletionResponse
-from understudy.language.backends.backend import Completion, estimate_tokens
+from understudy.language.backends import Completion, estimate_tokens
+from understudy.language.backends.answers import OPTIONAL_FIELDS, CompletionResponse, Failure
 from understudy.language.backends.chat_endpoint import Cancelled, ChatEndpoint
-from understudy.language.backends.failures import OPTIONAL_FIELDS, Failure
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 

@@ -17,47 +17,234 @@ and OPENAI_BASE_URL are read only where a model is asked for by name and nothing
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from http import HTTPStatus
-from time import monotonic
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from understudy.errors import BackendError, InputError
-from understudy.language.backends.exchange import parse_url
-from understudy.language.backends.models_file import (
-    LLMSettings,
-    ModelEntry,
-    ModelsFile,
-    checked_key,
-    load_models_file,
-)
+from understudy.language.backends.exchange import listed_models, parse_url
+from understudy.story.storyfile.toml_tables import load_toml
+from understudy.story.user_folders import config_folder
 from understudy.text import did_you_mean
 
-__all__ = [
-    "LLMSettings",
-    "configured_llms",
-    "find_local_servers",
-    "is_set_up",
-    "llm_settings",
-    "model_settings",
-    "server_settings",
-]
+__all__ = ["LLMSettings", "configured_llms", "is_set_up", "llm_settings", "model_settings", "server_settings"]
+
+
+NAME = "models.toml"
+READABLE_BY_OTHERS = 0o077
+TEXTS = ("url", "model", "key", "key_env", "key_file")
+NUMBERS: Mapping[str, tuple[type[int] | type[float], float, float]] = {  # whole or not, the least and the most
+    "context_tokens": (int, 256, 100_000_000),
+    "timeout_s": (float, 0.01, 86_400),
+    "token_timeout_s": (float, 0.01, 86_400),
+    "connect_timeout_s": (float, 0.01, 86_400),
+    "retries": (int, 0, 20),
+    "temperature": (float, 0, 10),
+    "top_p": (float, 0, 1),
+    "max_tokens": (int, 1, 100_000_000),
+}
+RESERVED = ("messages", "model", "n", "stream", "stream_options")  # of a request: ours to fill in
+
+
+@dataclass(frozen=True, slots=True)
+class LLMSettings:
+    """One model of one OpenAI-compatible server; its `temperature`, `top_p`, `max_tokens` are the defaults."""
+
+    name: str
+    url: str
+    model: str
+    key: str | None = field(default=None, repr=False)
+    context_tokens: int = 8192
+    timeout_s: float = 120.0
+    """Until the first token."""
+    token_timeout_s: float = 60.0
+    """From one token to the next."""
+    connect_timeout_s: float = 10.0
+    retries: int = 2
+    backoff_s: float = 0.5
+    """The longest pause before the first retry; each later one may be twice as long."""
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    logprobs: bool = False
+    """Whether log-probabilities of the tokens are asked for."""
+    extra: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    """Further fields of each request, for what only this server knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A table [llm.NAME]; its key is looked up when it is needed."""
+
+    settings: LLMSettings
+    path: Path
+    key_env: str | None = None
+    key_file: str | None = None
+
+    def resolved(self) -> LLMSettings:
+        where = f"llm.{self.settings.name}"
+        if self.key_env is not None:
+            if not (value := os.environ.get(self.key_env, "").strip()):
+                raise InputError(
+                    f"{where}.key_env names {self.key_env}, which is not set: export {self.key_env}=...", self.path
+                )
+            return replace(self.settings, key=checked_key(value, f"${self.key_env}"))
+        if self.key_file is not None:
+            file = self.path.parent / Path(self.key_file).expanduser()
+            try:
+                value = file.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else "it is not text"
+                raise InputError(f"{where}.key_file {file} cannot be read: {reason}", self.path) from None
+            if not value:
+                raise InputError(f"{where}.key_file {file} is empty: put the key into it", self.path)
+            return replace(self.settings, key=checked_key(value, str(file)))
+        return self.settings
+
+    def key_problem(self) -> str:
+        try:
+            self.resolved()
+        except InputError as error:
+            return str(error)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsFile:
+    path: Path
+    entries: Mapping[str, ModelEntry] = field(default_factory=dict)
+    default: ModelEntry | None = None
+
+    def find(self, name_or_model: str) -> ModelEntry | None:
+        """The entry of that name, else the first one of that model."""
+        by_model = (entry for entry in self.entries.values() if entry.settings.model == name_or_model)
+        return self.entries.get(name_or_model) or next(by_model, None)
+
+
+def load_models_file() -> ModelsFile:
+    """models.toml as it is now; without entries where there is none."""
+    path = config_folder() / NAME
+    if not path.exists():
+        return ModelsFile(path)
+    document, _ = load_toml(path)
+    is_private = sys.platform == "win32" or not path.stat().st_mode & READABLE_BY_OTHERS
+    return _FileParser(path, is_private).parse(document)
+
+
+class _FileParser:
+    def __init__(self, path: Path, is_private: bool) -> None:
+        self.path, self.is_private = path, is_private
+
+    def parse(self, document: dict[str, Any]) -> ModelsFile:
+        self._only_known(document, ("default", "llm"), "")
+        tables = document.get("llm", {})
+        if not isinstance(tables, dict):
+            raise self._error("llm", "is no table: write [llm.NAME]")
+        entries = {name: self._entry(name, table) for name, table in tables.items()}
+        default = document.get("default")
+        if default is None:
+            only = next(iter(entries.values())) if len(entries) == 1 else None
+            return ModelsFile(self.path, entries, only)
+        if not isinstance(default, str) or default not in entries:
+            near = did_you_mean(default, entries) if isinstance(default, str) else ""
+            raise self._error("default", f"names no entry{near}: write the NAME of one of the tables [llm.NAME]")
+        return ModelsFile(self.path, entries, entries[default])
+
+    def _entry(self, name: str, table: object) -> ModelEntry:
+        where = f"llm.{name}"
+        if not isinstance(table, dict):
+            raise self._error(where, f'is no table: write [llm.NAME], and "{name}" below it')
+        self._only_known(table, (*TEXTS, *NUMBERS, "logprobs", "extra"), where)
+        texts = {key: self._text(table, key, where) for key in TEXTS}
+        for key in ("url", "model"):
+            if texts[key] is None:
+                raise self._error(f"{where}.{key}", "is missing")
+        if sum(texts[key] is not None for key in ("key", "key_env", "key_file")) > 1:
+            raise self._error(where, "has more than one of key, key_env and key_file: keep one")
+        if texts["key"] is not None and not self.is_private:
+            raise self._error(f"{where}.key", f"is readable by others: chmod 600 {self.path}, or use key_env")
+        try:
+            url = parse_url(texts["url"] or "").url
+        except InputError as error:
+            raise self._error(f"{where}.url", error.message) from None
+        logprobs = table.get("logprobs", False)
+        if not isinstance(logprobs, bool):
+            raise self._error(f"{where}.logprobs", "must be true or false")
+        settings = LLMSettings(
+            name,
+            url,
+            texts["model"] or "",
+            checked_key(texts["key"] or "", f"{self.path}: {where}.key"),
+            logprobs=logprobs,
+            extra=self._extra(table, where),
+            **{key: self._number(table, key, where) for key in NUMBERS if key in table},
+        )
+        return ModelEntry(settings, self.path, texts["key_env"], texts["key_file"])
+
+    def _text(self, table: dict[str, Any], key: str, where: str) -> str | None:
+        if (value := table.get(key)) is None:
+            return None
+        if not isinstance(value, str) or not value.strip():
+            raise self._error(f"{where}.{key}", "must be a text in quotes")
+        return value.strip()
+
+    def _number(self, table: dict[str, Any], key: str, where: str) -> Any:
+        kind, least, most = NUMBERS[key]
+        value = table[key]
+        fits = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+        if not fits or not least <= value <= most:
+            raise self._error(
+                f"{where}.{key}", f"must be a {'whole ' if kind is int else ''}number from {least:g} to {most:g}"
+            )
+        return kind(value)
+
+    def _extra(self, table: dict[str, Any], where: str) -> Mapping[str, Any]:
+        extra = table.get("extra", {})
+        if not isinstance(extra, dict) or not _is_json(extra):
+            raise self._error(
+                f"{where}.extra", "must be a table of texts, numbers, true and false: fields of the request"
+            )
+        if reserved := [key for key in RESERVED if key in extra]:
+            raise self._error(f"{where}.extra.{reserved[0]}", "is filled in by Understudy: leave it out")
+        return MappingProxyType(extra)
+
+    def _only_known(self, table: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+        for key in table:
+            if key not in known:
+                full = f"{where}.{key}" if where else key
+                raise self._error(full, f"is unknown{did_you_mean(key, known)}: known are {', '.join(known)}")
+
+    def _error(self, key: str, message: str) -> InputError:
+        return InputError(f"{key} {message}", self.path)
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(_is_json(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_json(item) for item in value)
+    return isinstance(value, str | int | float | bool)
+
+
+def checked_key(key: str, source: str) -> str | None:
+    """A key that can be sent in a header; a wrong one is never quoted."""
+    if key and not re.fullmatch(r"[\x21-\x7e]+", key):
+        raise InputError(f"{source}: the key holds blanks, line ends or other characters no key has: copy it again")
+    return key or None
+
+
+# Which of them is meant: what the environment says, else models.toml.
+
 
 URL, MODEL, KEY = "UNDERSTUDY_LLM_URL", "UNDERSTUDY_LLM_MODEL", "UNDERSTUDY_LLM_KEY"
 OPENAI_URL, OPENAI_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
 NO_MODEL = "your-model"  # where none is named: for answers that are not got by the model's name
-LOCAL_SERVERS = (  # their default addresses
-    "http://127.0.0.1:11434/v1",  # Ollama
-    "http://127.0.0.1:8080/v1",  # llama.cpp
-    "http://127.0.0.1:1234/v1",  # LM Studio
-    "http://127.0.0.1:8000/v1",  # vLLM
-)
-MAX_LIST_BYTES = 1024 * 1024
 HOW_TO = f"""\
 set {URL} and {MODEL} (and {KEY} where the server wants one). With Ollama on this machine:
 
@@ -117,7 +304,7 @@ def server_settings(url: str) -> LLMSettings:
     address, _, model = url.partition("#")
     base = parse_url(address).url
     if not model:
-        models = _listed_models(base, timeout_s=10.0)
+        models = listed_models(base, timeout_s=10.0)
         if not models:
             raise BackendError(
                 f"{base} lists no models: is it an OpenAI-compatible server? Name one as in {base}#MODEL"
@@ -151,38 +338,6 @@ def configured_llms() -> list[ConfiguredLLM]:
         )
         configured.append(listed)
     return sorted(configured, key=lambda llm: not llm.is_default)
-
-
-def find_local_servers(urls: Sequence[str] = LOCAL_SERVERS, timeout_s: float = 0.3) -> list[tuple[str, list[str]]]:
-    """The base URL and the models of each server that answers in time; all are asked at once."""
-    if not urls:
-        return []
-    with ThreadPoolExecutor(len(urls)) as pool:
-        models = pool.map(lambda url: _listed_models(url, timeout_s), urls)
-        return [(url, names) for url, names in zip(urls, models) if names is not None]
-
-
-def _listed_models(url: str, timeout_s: float) -> list[str] | None:
-    """The models that a server lists; None where none answers, or one that is not OpenAI-compatible."""
-    from http.client import HTTPException  # HTTP and TLS are slow to import
-
-    from understudy.language.backends.exchange import HttpExchange
-
-    try:
-        with HttpExchange(parse_url(url), timeout_s) as exchange:
-            exchange.deadline = monotonic() + timeout_s
-            response = exchange.request("GET", "/models", None, {"Accept": "application/json", "Connection": "close"})
-            if response.status != HTTPStatus.OK:
-                return None
-            body = exchange.body(MAX_LIST_BYTES)
-        document: Any = json.loads(body)  # not JSON where it was cut off
-    except (OSError, HTTPException, ValueError, RecursionError):
-        return None
-    models = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(models, list):
-        return None
-    names = (model.get("id") for model in models if isinstance(model, dict))
-    return [name for name in names if isinstance(name, str) and name]
 
 
 def _default(file: ModelsFile) -> LLMSettings:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import InputError, MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.story.dialogue import Situation, Turn
 
 if TYPE_CHECKING:
@@ -72,16 +72,17 @@ class Transformer:
         ids, positions = self.sequence(text)
         return [self.tokenizer.decode([ids[position]]).strip() or "end of line" for position in positions]
 
-    def batch(self, sequences: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """Sequences as network inputs, padded to one length."""
+    def batch(self, sequences: Sequence[Sequence[int]], pads_left: bool = False) -> dict[str, Tensor]:
+        """Sequences as network inputs, padded to one length at their ends, or before their beginnings."""
         import torch
 
         longest = max(map(len, sequences))
         ids = torch.full((len(sequences), longest), self.pad)
         real = torch.zeros((len(sequences), longest), dtype=torch.long)
         for row, sequence in enumerate(sequences):
-            ids[row, : len(sequence)] = torch.tensor(sequence)
-            real[row, : len(sequence)] = 1
+            start = longest - len(sequence) if pads_left else 0
+            ids[row, start : start + len(sequence)] = torch.tensor(sequence)
+            real[row, start : start + len(sequence)] = 1
         on = self.network.device
         return {"input_ids": ids.to(on), "attention_mask": real.to(on)}
 

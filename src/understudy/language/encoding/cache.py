@@ -25,7 +25,7 @@ from threading import Condition, Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.language.encoding.sequences import Encoder, Floats
+from understudy.language.encoding import Encoder, Floats
 from understudy.story.user_folders import cache_folder
 
 __all__ = ["AT_ONCE", "BACKGROUND", "EncodingCache", "TextVectors", "cache_key", "encoding_at_once"]

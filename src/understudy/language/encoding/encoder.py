@@ -16,35 +16,25 @@ import os
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from hashlib import blake2b
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
+from understudy.language import import_library
+from understudy.language.encoding import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
 from understudy.language.encoding.cache import EncodingCache, cache_key
-from understudy.language.encoding.sequences import PROCESSING, ROLES, Context, Floats, Sequencer, parse_sequence_format
-from understudy.language.libraries import import_library
-from understudy.language.model_folder import read_card, read_tensors
+from understudy.language.model_folder import read_card, read_tensors, shipped_folder
 
 __all__ = [
-    "BACKGROUND",
-    "CARD",
-    "TOKENIZER",
-    "WEIGHTS",
-    "MultilingualEncoder",
-    "SentenceEncoder",
-    "load_session",
-    "load_tokenizer",
-    "read_encoder_card",
-    "shared_encoder",
-    "shipped_model",
-]
+    "BACKGROUND", "CARD", "WEIGHTS", "MultilingualEncoder", "SentenceEncoder", "load_session", "load_tokenizer",
+    "read_encoder_card", "read_tokenizer", "shared_encoder", "shipped_model",
+]  # fmt: skip
 
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
@@ -54,12 +44,14 @@ MAX_CHARACTERS = 1_000
 TURNS = 2  # of a context that are encoded together
 STEP = 4  # texts are padded to multiples of this
 MODELS = 4  # that a process keeps loaded
+Item = TypeVar("Item", str, Context)
+
 BATCH_TOKENS = 512  # the activations of such a batch stay in the processor's cache
 
 
 def shipped_model() -> Path:
     """The model folder that comes with the package."""
-    return Path(str(files("understudy"))) / "models" / "encoder"
+    return shipped_folder("encoder")
 
 
 @cache
@@ -102,25 +94,30 @@ class EncoderWithCache(ABC):
             return np.zeros((len(texts), self.width), np.float32), np.zeros(len(texts), np.bool_)
         return self._cache.get([self._reply_key(text) for text in texts])
 
-    def _encode(self, keys: list[bytes], count: int, run: Callable[[list[int]], Floats]) -> Floats:
+    def _encode(
+        self, items: Sequence[Item], key: Callable[[Item], bytes] | None, run: Callable[[list[Item]], Floats]
+    ) -> Floats:
         """Cached vectors, and the missing ones encoded. They are cached batch by batch, so that a stop loses little.
 
-        Without keys, the cache is not used.
+        Without a key, the cache is not used.
         """
-        cache = self._cache if keys else None
+        distinct = list(dict.fromkeys(items))
+        cache = self._cache if key is not None else None
+        keys = [key(item) for item in distinct] if key is not None else []
         if cache is None:
-            vectors, present = np.zeros((count, self.width), np.float32), np.zeros(count, np.bool_)
+            vectors, present = np.zeros((len(distinct), self.width), np.float32), np.zeros(len(distinct), np.bool_)
         else:
             vectors, present = cache.get(keys)
         missing = np.flatnonzero(~present).tolist()
         for start in range(0, len(missing), self.batch_texts):
             batch = missing[start : start + self.batch_texts]
-            vectors[batch] = run(batch)
+            vectors[batch] = run([distinct[index] for index in batch])
             if cache is not None:
                 cache.add([keys[index] for index in batch], vectors[batch])
             if self._progress is not None:
                 self._progress(start + len(batch), len(missing))
-        return vectors
+        rows = {item: row for row, item in enumerate(distinct)}
+        return vectors[[rows[item] for item in items]] if len(distinct) < len(items) else vectors
 
 
 class SentenceEncoder(EncoderWithCache):
@@ -184,26 +181,13 @@ class SentenceEncoder(EncoderWithCache):
         """A vector for each text. `keep` says whether the cache is used."""
         if role not in ROLES:
             raise ValueError(f"role '{role}' is not one of {', '.join(ROLES)}")
-        distinct = list(dict.fromkeys(texts))
-        vectors = self._encode(
-            [cache_key(role, text) for text in distinct] if keep else [],
-            len(distinct),
-            lambda indices: self._run(self._sequencer.texts([distinct[index] for index in indices], role)),
-        )
-        rows = {text: row for row, text in enumerate(distinct)}
-        return vectors[[rows[text] for text in texts]] if len(distinct) < len(texts) else vectors
+        key = partial(cache_key, role) if keep else None
+        return self._encode(texts, key, lambda batch: self._run(self._sequencer.texts(batch, role)))
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         """A vector for each context. Chats are not cached; the questions of a benchmark may be."""
-        keys = (
-            [cache_key("context", json.dumps([context.own, context.theirs, context.turns])) for context in contexts]
-            if keep
-            else []
-        )
         return self._encode(
-            keys,
-            len(contexts),
-            lambda indices: self._run(self._sequencer.contexts([contexts[index] for index in indices])),
+            contexts, _context_key if keep else None, lambda batch: self._run(self._sequencer.contexts(batch))
         )
 
     def _run(self, sequences: list[list[int]]) -> Floats:
@@ -254,15 +238,11 @@ class MultilingualEncoder(EncoderWithCache):
 
     @classmethod
     def find(
-        cls,
-        path: Path | None = None,
-        cache: Path | bool | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        cls, cache: Path | bool | None = None, progress: Callable[[int, int], None] | None = None
     ) -> MultilingualEncoder | None:
-        """The encoder at `path`, else the installed one. A path that cannot be loaded is an error."""
-        chosen = path or (Path(os.environ[MULTILINGUAL]) if os.environ.get(MULTILINGUAL) else None)
-        if chosen is not None:
-            return cls(chosen, cache=cache, progress=progress)
+        """The encoder that the environment names, else the installed one. A path that cannot be loaded is an error."""
+        if path := os.environ.get(MULTILINGUAL):
+            return cls(Path(path), cache=cache, progress=progress)
         package = find_spec(MULTILINGUAL_PACKAGE[0])
         if package is None or package.origin is None or find_spec("onnxruntime_extensions") is None:
             return None
@@ -277,19 +257,19 @@ class MultilingualEncoder(EncoderWithCache):
         return cache_key(text[:MAX_CHARACTERS])
 
     def encode(self, texts: Sequence[str], role: str = "reply", keep: bool = True) -> Floats:  # noqa: ARG002
-        distinct = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in texts))
-
-        def run(indices: list[int]) -> Floats:
-            vectors = [self._session.run(None, {"inputs": [distinct[index] or " "]})[0][0] for index in indices]
+        def run(batch: list[str]) -> Floats:
+            vectors = [self._session.run(None, {"inputs": [text or " "]})[0][0] for text in batch]
             return np.stack(vectors).astype(np.float16).astype(np.float32)
 
-        vectors = self._encode([cache_key(text) for text in distinct] if keep else [], len(distinct), run)
-        rows = {text: row for row, text in enumerate(distinct)}
-        return vectors[[rows[text[:MAX_CHARACTERS]] for text in texts]]
+        return self._encode([text[:MAX_CHARACTERS] for text in texts], cache_key if keep else None, run)
 
     def encode_contexts(self, contexts: Sequence[Context], keep: bool = False) -> Floats:
         joined = ("\n".join(text for _, text in context.turns[-TURNS:]) for context in contexts)
         return self.encode([text[-MAX_CHARACTERS:] for text in joined], keep=keep)
+
+
+def _context_key(context: Context) -> bytes:
+    return cache_key("context", json.dumps([context.own, context.theirs, context.turns]))
 
 
 def _batches(sequences: Sequence[list[int]]) -> Iterator[tuple[int, list[int]]]:
@@ -356,12 +336,18 @@ def _load_session(file: FileVersion, threads: int, extensions: Any) -> Any:
 
 
 def load_tokenizer(path: Path) -> Callable[[Sequence[str]], list[list[int]]]:
-    """A function from many texts to their token ids, without special tokens; shared as sessions are."""
-    return _load_tokenizer(_version(path))
+    """A function from many texts to their token ids, without special tokens."""
+    tokenizer = read_tokenizer(path)
+    return lambda texts: [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+
+def read_tokenizer(path: Path) -> Any:
+    """A tokenizer that neither pads nor cuts off; shared as sessions are."""
+    return _read_tokenizer(_version(path))
 
 
 @lru_cache(MODELS)
-def _load_tokenizer(file: FileVersion) -> Callable[[Sequence[str]], list[list[int]]]:
+def _read_tokenizer(file: FileVersion) -> Any:
     path = file[0]
     try:
         from tokenizers import Tokenizer
@@ -373,7 +359,7 @@ def _load_tokenizer(file: FileVersion) -> Callable[[Sequence[str]], list[list[in
         raise InputError(f"cannot be read as a tokenizer: {error}", path) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return lambda texts: [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    return tokenizer
 
 
 def _incomplete(library: str) -> UnderstudyError:

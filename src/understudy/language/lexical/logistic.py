@@ -13,16 +13,15 @@ diagonal at the start (see `minimize`); that saves most of the passes over the d
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.language.lexical.rows import Ints, Reals, SparseRows
+from understudy.language.lexical.rows import Ints, Reals, SparseRows, sigmoid, softmax
 
-__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize", "probability", "sigmoid"]
+__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize"]
 
 TOLERANCE = 1e-6
 BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9
@@ -37,11 +36,7 @@ class Logistic:
 
     def probabilities(self, rows: SparseRows) -> Reals:
         """A row for each of `rows`, a column for each class."""
-        scores = rows.product(self.weights) + self.intercepts
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return scores
+        return softmax(rows.product(self.weights) + self.intercepts)
 
 
 def balanced_weights(labels: Ints, classes: int) -> Reals:
@@ -130,18 +125,6 @@ def fit_binary(features: Reals, labels: Reals, row_weights: Reals, ridge: float 
             break
     unscaled = weights[:-1] / deviation
     return np.append(unscaled, weights[-1] - unscaled @ mean)
-
-
-def probability(weights: Iterable[float], features: Iterable[float], intercept: float) -> float:
-    """Of a single row of few features, the same to the last digit on every machine."""
-    score = intercept + math.fsum(weight * value for weight, value in zip(weights, features, strict=True))
-    return 1 / (1 + math.exp(-score))
-
-
-def sigmoid(values: Reals) -> Reals:
-    """1 / (1 + exp(-x)), without overflow."""
-    result: Reals = 0.5 * (1 + np.tanh(values / 2))
-    return result
 
 
 Objective = Callable[[Reals], tuple[float, Reals]]

@@ -6,13 +6,17 @@ would overflow scipy's 32-bit indices. Products and transposes are scipy's, whic
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ints", "Reals", "SparseRows", "index_ranges", "segment_sums", "sorted_unique"]
+__all__ = [
+    "Ints", "Reals", "SparseRows", "index_ranges", "probability", "segment_sums", "sigmoid", "softmax", "sorted_unique",
+]  # fmt: skip
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -95,3 +99,22 @@ def sorted_unique(values: Ints) -> Ints:
     """The different values, ascending. (numpy's `unique` hashes before it sorts, which takes ten times as long.)"""
     ordered = np.sort(values)
     return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
+
+
+def probability(weights: Iterable[float], features: Iterable[float], intercept: float) -> float:
+    """Of a single row of few features, the same to the last digit on every machine."""
+    score = intercept + math.fsum(weight * value for weight, value in zip(weights, features, strict=True))
+    return 1 / (1 + math.exp(-score))
+
+
+def softmax(scores: Reals) -> Reals:
+    """exp(x) / sum of exp(x) along the last axis, without overflow."""
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares: Reals = raised / raised.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def sigmoid(values: Reals) -> Reals:
+    """1 / (1 + exp(-x)), without overflow."""
+    result: Reals = 0.5 * (1 + np.tanh(values / 2))
+    return result

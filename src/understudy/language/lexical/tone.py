@@ -9,12 +9,11 @@ such words are missed.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from understudy.errors import InputError
+from understudy.text import either, word_table
 
 __all__ = ["Tone", "tone_of"]
 
@@ -51,7 +50,7 @@ def _negated(before: str, negations: frozenset[str]) -> bool:
 
 @cache
 def _lexicon(language: str) -> tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]:
-    lexicons = tomllib.loads(files("understudy.language.lexical").joinpath("tone.toml").read_text(encoding="utf-8"))
+    lexicons = word_table("language", "lexical", "tone.toml")
     if language not in lexicons:
         raise InputError(f"there are no warm and cold words for '{language}': choose from {', '.join(lexicons)}")
     lists = lexicons[language]
@@ -61,8 +60,5 @@ def _lexicon(language: str) -> tuple[re.Pattern[str], re.Pattern[str], frozenset
 
 def _pattern(listed: str, language: str) -> re.Pattern[str]:
     """The longest phrase at a place counts, and whole words only where words are written apart."""
-    phrases = sorted(
-        {" ".join(phrase.split()) for phrase in listed.split(",") if phrase.strip()}, key=len, reverse=True
-    )
-    joined = "|".join(re.escape(phrase) for phrase in phrases)
+    joined = either({" ".join(phrase.split()) for phrase in listed.split(",") if phrase.strip()})
     return re.compile(rf"(?<!\w)(?:{joined})(?!\w)" if language == "en" else joined)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.errors import InputError, MissingExtra, UnderstudyError
 from understudy.formats import EMBEDDED, read
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.overlap import glove_ranks, p_cover
 from understudy.metrics.registry import MetricContext

@@ -27,7 +27,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from understudy.errors import InputError, UnderstudyError
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 from understudy.metrics.line_metric import LineMetric
 from understudy.metrics.scoring import Tally
 from understudy.metrics.scoring.engine import ScoringRequest

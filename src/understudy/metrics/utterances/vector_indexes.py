@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.database import Postgres, Sqlite
-from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Timeouts
+from understudy.database.postgres import READ_TIMEOUTS, WRITE_TIMEOUTS, Postgres, Timeouts
+from understudy.database.sqlite import Sqlite
 from understudy.errors import InputError, MissingExtra
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 
 __all__ = ["PURPOSE", "GraphIndex", "Progress", "UtteranceDatabase", "UtterancePostgres", "UtteranceSqlite", "Vector"]
 

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.language.lexical import Lines
-from understudy.language.lexical.logistic import fit_binary, sigmoid
-from understudy.language.lexical.rows import Reals, SparseRows, segment_sums
+from understudy.language.lexical.logistic import fit_binary
+from understudy.language.lexical.rows import Reals, SparseRows, segment_sums, sigmoid
 from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.metrics.statistics import auc
 from understudy.metrics.voice.model import SpeakerComparison, VoiceModel, shipped_voice_model

@@ -19,7 +19,8 @@ import numpy as np
 
 from understudy.agents.fit import CachedEncoder
 from understudy.agents.word_tokens import roots
-from understudy.language.encoding import Context, Floats, MultilingualEncoder, shared_encoder
+from understudy.language.encoding import Context, Floats
+from understudy.language.encoding.encoder import MultilingualEncoder, shared_encoder
 from understudy.language.lexical.rows import Reals
 from understudy.language.lexical.tone import tone_of
 from understudy.people.mentions import mention

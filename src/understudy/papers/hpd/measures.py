@@ -35,7 +35,7 @@ from understudy.bench.answer_metrics import Answers, answers_of, right_replies, 
 from understudy.bench.answers import CandidateLikelihoods, JudgedAgent, MissingAnswers, prompt_of, scores_of
 from understudy.bench.run import Figure, Items, Row, figure_row, groups_of, progress_on
 from understudy.errors import UnderstudyError
-from understudy.language.encoding import shared_encoder
+from understudy.language.encoding.encoder import shared_encoder
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.generation import SetLikelihood, delta_p_by_item
 from understudy.metrics.mauve import Encode, delta_m

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 
 from understudy.formats.chat_records import BOT_SIDE, HUMAN_SIDE, ChatRecord
 from understudy.language.backends.transformer import Transformer
-from understudy.language.encoding import Floats, shared_encoder, shipped_model
+from understudy.language.encoding import Floats
+from understudy.language.encoding.encoder import shared_encoder, shipped_model
 from understudy.language.lexical.rows import Reals
 from understudy.metrics import Samples, copying, p_cover, p_f1, uppl
 from understudy.metrics.contradiction import sentences_of, shipped_contradiction_model

@@ -24,14 +24,13 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.formats.evidence import measure
 from understudy.formats.recognition import is_personachat
-from understudy.language.lexical.tokenization import stems
 from understudy.papers.personachat.profiles import sides_of, training_of
 from understudy.papers.personachat.scorers import Training, resemblance_named
 from understudy.sources.source import SourceFile
-from understudy.text import stop_words, words
+from understudy.text import stems, stop_words, words
 
 if TYPE_CHECKING:
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
 __all__ = ["ProfileTrait", "profile_of", "self_descriptions", "sentences_in", "training_in"]
 
@@ -164,6 +163,6 @@ def _sentences(line: str) -> Iterator[str]:
 
 @cache
 def _encoder() -> SentenceEncoder:
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     return SentenceEncoder()

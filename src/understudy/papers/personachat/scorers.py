@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.agents import agent_named
 from understudy.errors import AgentError, InputError
 from understudy.language.lexical import TfIdf
-from understudy.language.lexical.tokenization import stems
+from understudy.text import stems
 
 __all__ = ["Matrix", "ProfileScorer", "Training", "resemblance_named", "scorer_named", "scorers_for"]
 
@@ -172,7 +172,7 @@ Make = Callable[[Sequence[str], Training], Resemblance]
 
 def by_encoder(sentences: Sequence[str], training: Training) -> Resemblance:  # noqa: ARG001
     """The cosine of the shipped encoder's vectors: of an utterance as something said, of a sentence as one's own."""
-    from understudy.language.encoding import SentenceEncoder
+    from understudy.language.encoding.encoder import SentenceEncoder
 
     encoder = SentenceEncoder()
     known = encoder.encode(list(sentences), role="own")
@@ -184,7 +184,7 @@ SCORERS: dict[str, Make | None] = {"tfidf": None, "words": by_words, "links": by
 
 def scorers_for(training: Training) -> list[str]:
     """Those that what there is allows: `links` needs pairs to learn from, `encoder` the model that is shipped."""
-    from understudy.language.encoding import shipped_model
+    from understudy.language.encoding.encoder import shipped_model
 
     missing = {"links": not training.pairs, "encoder": not (shipped_model() / "model.json").is_file()}
     ready = [name for name in SCORERS if not missing.get(name, False)]

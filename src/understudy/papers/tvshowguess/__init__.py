@@ -23,21 +23,12 @@ from understudy.formats.annotations import (
     read_speaker_guesses,
 )
 from understudy.formats.tvshowguess import folder_of
-from understudy.guessing import (
-    CharacterNames,
-    Guesses,
-    Joint,
-    Masked,
-    Masking,
-    TrainingScenes,
-    guess_in_order,
-    with_learned_names,
-)
+from understudy.guessing import JOINT_ABLATIONS, GuesserFactory
 from understudy.guessing.analysis import GuessedSpeaker, analyse, guessed_speakers
 from understudy.guessing.assignment import one_each
-from understudy.guessing.encoded import TextEncoder, shipped_encoder
-from understudy.guessing.registry import JOINT_ABLATIONS, GuesserFactory
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.baselines import TextEncoder, shipped_encoder
+from understudy.guessing.joint import Joint
+from understudy.guessing.scenes import Guesses, Masked, Masking, TrainingScenes, guess_in_order, masks_of
 from understudy.guessing.shows import JUDGED, JudgedScene, Show, shows_in
 from understudy.language.lexical.rows import Reals
 from understudy.papers.tvshowguess.annotations import (
@@ -49,6 +40,8 @@ from understudy.papers.tvshowguess.annotations import (
     shows_of,
 )
 from understudy.papers.tvshowguess.published import PEOPLE, add_paper
+from understudy.people.mentions import with_learned_names
+from understudy.people.names import CharacterNames
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona, persona_at

@@ -22,7 +22,7 @@ import numpy as np
 from understudy.bench.run import Figure, Row, figure_row
 from understudy.formats.annotations import COARSE, EVIDENCE, HISTORY, REASONING, Annotation, ShowInstance
 from understudy.guessing.analysis import Grouping, GuessedSpeaker
-from understudy.guessing.encoded import TextEncoder
+from understudy.guessing.baselines import TextEncoder
 from understudy.language.lexical import TfIdf
 from understudy.language.lexical.rows import Reals
 from understudy.metrics.statistics import adjust_p_values, interval, paired_p

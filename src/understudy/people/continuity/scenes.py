@@ -16,9 +16,8 @@ from typing import NamedTuple
 from understudy.progress import Progress
 from understudy.story.names import GOES_BY
 from understudy.story.storyfile import Story
-from understudy.story.storyfile.name_finder import NOT_NAMES, NameFinder
 from understudy.story.types import SECRET, Fact, Line, Moment, Scene
-from understudy.text import fold, stop_words
+from understudy.text import NOT_NAMES, NameFinder, fold, stop_words
 
 __all__ = [
     "KINDS",

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from understudy import __version__
 from understudy.formats.cards import USER
-from understudy.language.encoding import SentenceEncoder
+from understudy.language.encoding.encoder import SentenceEncoder
 from understudy.server.context import Listed
 from understudy.server.openai.completions import Completing
 from understudy.server.openai.requests import ParsedRequest, model_not_found, parse_request, parse_text_request

@@ -21,12 +21,11 @@ from typing import Literal, NamedTuple, Self
 
 from understudy.errors import InputError
 from understudy.story.storyfile.database import Spans, migrate, pack, write_spans
-from understudy.story.storyfile.name_finder import HeardName, NameFinder
 from understudy.story.storyfile.past import deliveries
 from understudy.story.storyfile.people import CardRecord, write_cards
 from understudy.story.storyfile.validation import identity_of, remember_validated
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Source
-from understudy.text import fold
+from understudy.text import HeardName, NameFinder, fold
 
 __all__ = ["StoryWriter"]
 

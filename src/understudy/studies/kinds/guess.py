@@ -38,12 +38,12 @@ from understudy.formats.annotations import (
     guess_documents,
 )
 from understudy.formats.tvshowguess import show_scenes
-from understudy.guessing import CharacterNames, Masked, Masking, split_long_scenes
 from understudy.guessing.analysis import PAPER_AGREEMENT, agreement_of_pairs
-from understudy.guessing.scenes import NAMES, masks_of
+from understudy.guessing.scenes import NAMES, Masked, Masking, masks_of, split_long_scenes
 from understudy.guessing.shows import scene_of_show
 from understudy.guessing.story import GuessSettings
 from understudy.metrics.statistics import Estimate, interval
+from understudy.people.names import CharacterNames
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Scene

@@ -18,12 +18,11 @@ from typing import Any
 
 from understudy.formats.cards import Card, in_version, json_of
 from understudy.formats.chat_records import PersonaRecord
-from understudy.language.lexical.tokenization import stem
 from understudy.progress import Progress
 from understudy.studies import Study, personas_of
 from understudy.studies.item import Answer, Block, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
-from understudy.text import fold, guess_language, stop_words, tokenizer, words
+from understudy.text import fold, guess_language, stem, stop_words, tokenizer, words
 
 SENTENCES = "sentences"
 LEAST, MOST_WORDS = 5, 15

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import AgentError, InputError
-from understudy.guessing import Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.guessing.assignment import best_assignment, log_table
+from understudy.guessing.scenes import Guesses, Masked, Masking, TrainingScenes, guess_in_order
 from understudy.language.model_folder import write_card
 from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.guessing import Guesses, TrainingScenes
 from understudy.guessing.assignment import all_assignments, best_assignment, named, spread_over
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.scenes import Guesses, TrainingScenes, masks_of
 from understudy.language.backends.transformer import CAUSAL, Transformer, length_batches, open_transformer
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.language.model_folder import ModelFolder, read_card

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError, MissingExtra
 from understudy.guessing.assignment import all_assignments, can_list
+from understudy.language import import_library
 from understudy.language.backends.transformer import CAUSAL, MASKED, WANTED, first_line, length_batches, located
-from understudy.language.libraries import import_library
 from understudy.training.guessing.scene_tokens import NOBODY, ReaderInput, SceneTokenizer
 from understudy.training.pretrained import PACKAGE, installed_base
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import InputError
-from understudy.guessing import Guesses, Masking, TrainingScenes
 from understudy.guessing.assignment import named
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.scenes import Guesses, Masking, TrainingScenes, masks_of
 from understudy.language.backends.transformer import CAUSAL, MASKED
 from understudy.language.model_folder import ModelFolder, read_card, read_tensors, write_tensors
 from understudy.story.persona import Persona

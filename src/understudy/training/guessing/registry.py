@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import AgentError, InputError, UnknownMoment
-from understudy.guessing import GuesserEntry, Guesses, Masked, Masking, Remembering, TrainingScenes, guess_in_order
+from understudy.guessing import GUESSERS, UNASSIGNED, GuesserEntry, assigned, own_guesser
 from understudy.guessing.assignment import SceneClues, can_list, fit_weights, log_table, marginals, named
-from understudy.guessing.registry import GUESSERS, UNASSIGNED, assigned, own_guesser
-from understudy.guessing.scenes import masks_of
+from understudy.guessing.scenes import Guesses, Masked, Masking, Remembering, TrainingScenes, guess_in_order, masks_of
 from understudy.language.lexical.rows import Reals
 from understudy.language.model_folder import is_model_folder, read_agent_name, read_card
 from understudy.registry import Need, RegistryEntry

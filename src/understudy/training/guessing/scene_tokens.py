@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from understudy.errors import InputError
-from understudy.guessing.encoded import windows_of_lines
+from understudy.guessing.baselines import windows_of_lines
 from understudy.guessing.scenes import masks_of
 from understudy.story.types import Line, Scene
 

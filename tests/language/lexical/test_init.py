@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language.lexical import TfIdf
-from understudy.language.lexical.tfidf import Query
+from understudy.language.lexical import Query, TfIdf
 
 WORDS = st.sampled_from(["key", "lamp", "boat", "harbour", "night", "storm", "rope", "tide"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6), max_size=40)

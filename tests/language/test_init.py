@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.language.libraries import SWITCHES, import_library
+from understudy.language import SWITCHES, import_library
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCE = REPOSITORY / "src" / "understudy"
@@ -60,7 +60,7 @@ def test_no_module_imports_them_by_itself() -> None:
                 continue
             imports += [f"{path}:{node.lineno} {name}" for name in names if name.partition(".")[0] in SWITCHES]
     assert read >= len(SWITCHES)
-    assert not imports, "import these through understudy.language.libraries.import_library"
+    assert not imports, "import these through understudy.language.import_library"
 
 
 @pytest.mark.parametrize("library", ["onnxruntime", "daft"])
@@ -75,7 +75,7 @@ class Watch(MetaPathFinder):
             print(os.environ.get({variable!r}))
             raise ImportError("seen")
 sys.meta_path.insert(0, Watch())
-from understudy.language.libraries import import_library
+from understudy.language import import_library
 try:
     import_library({library!r})
 except ImportError:

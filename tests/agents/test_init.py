@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from people import hearing, situation
-from understudy.agents.scripted import Scripted
+from understudy.agents import Scripted
 from understudy.errors import AgentError
 from understudy.story.dialogue import Turn
 

@@ -9,9 +9,10 @@ import pytest
 
 from talkers import personas, scene, scenes, training_scenes
 from understudy.errors import AgentError
-from understudy.guessing import Assigned, Joint, Vanilla
-from understudy.guessing.baselines import RandomGuesser
-from understudy.guessing.registry import GUESSERS, UNASSIGNED
+from understudy.guessing import GUESSERS, UNASSIGNED
+from understudy.guessing.assignment import Assigned
+from understudy.guessing.baselines import RandomGuesser, Vanilla
+from understudy.guessing.joint import Joint
 from understudy.papers.tvshowguess.published import ACCURACY, PEOPLE
 from understudy.training.guessing.registry import find_guesser
 

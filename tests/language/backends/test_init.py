@@ -12,10 +12,9 @@ import pytest
 
 from llmserver import TEXT, Running
 from understudy.errors import BackendError, InputError
-from understudy.language.backends import Backend
-from understudy.language.backends.backend import LoggedBackend, ScriptedBackend, logged
-from understudy.language.backends.models_file import LLMSettings
+from understudy.language.backends import Backend, LoggedBackend, ScriptedBackend, logged
 from understudy.language.backends.openai_api import OpenAIBackend
+from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 

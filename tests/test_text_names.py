@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.story.storyfile.name_finder import NameFinder, NameReplacer
+from understudy.text import NameFinder, NameReplacer
 
 INES, TOBIAS, ROSS, JACK, PIP_A, PIP_B, WILL, CHINATSU = range(1, 9)
 FINDER = NameFinder(

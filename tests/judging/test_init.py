@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.errors import InputError
-from understudy.judging import Labelled, Rule, bound_keeping, curve_of, judge, read_labelled
-from understudy.judging.rules import shares_kept
+from understudy.judging import Labelled, Rule, bound_keeping, curve_of, judge, read_labelled, shares_kept
 from understudy.metrics.utterances.record import APPROVED, PENDING, REJECTED
 from understudy.story.dialogue import Score
 
@@ -116,7 +115,7 @@ def test_labelled_lines_are_read_and_checked(tmp_path: Path) -> None:
         with pytest.raises(InputError) as raised:
             read_labelled(path)
         assert raised.value.line == 2
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such file"):
         read_labelled(tmp_path / "nowhere.jsonl")
 
 

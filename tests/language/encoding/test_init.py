@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.language.encoding.sequences import PROCESSING, Context, SequenceFormat, Sequencer, canonical
+from understudy.language.encoding import PROCESSING, Context, SequenceFormat, Sequencer, canonical
 
 MARKERS = {"reply": 1, "said": 2, "heard": 3, "own": 4, "theirs": 5, "query": 6}
 
