@@ -20,9 +20,9 @@ from understudy.metrics.utterances import UtteranceStore, open_store
 from understudy.metrics.utterances.record import APPROVED, FILTER, PENDING, REJECTED, Utterance
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
+from understudy.studies import Study
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.store import StudyStore, open_study_store
-from understudy.studies.study import Study
 
 __all__ = ["MARKS", "filled", "line"]
 

@@ -17,7 +17,8 @@ from browser.test_talk_access import tab_to
 from server.conftest import serving
 from studyserver import EARLIER, LOOKED_UP, PREFERRED, RATED, TABLED, WRITTEN, options, study_store
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.store import StudyStore
 

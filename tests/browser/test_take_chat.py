@@ -15,7 +15,8 @@ from browser.accessibility import assert_accessible
 from browser.test_take import FREELY
 from server.conftest import serving
 from studyserver import RATED, study_store
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.studies.item import Option, Question, StudyItem
 
 PERSONA = ["I keep a lighthouse.", "I have three cats.", "I was born at sea."]

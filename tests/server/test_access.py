@@ -7,9 +7,8 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -25,7 +24,7 @@ from understudy.server.access import (
     SESSION_S,
     AccessPolicy,
     AccessRole,
-    DatabaseSessions,
+    Sessions,
     login_routes,
     session_token,
 )
@@ -33,7 +32,12 @@ from understudy.server.app import OPERATIONS, PAGES, make_app
 from understudy.server.middleware import GuardMiddleware
 
 READERS = "another long and random key"
-ROUTES = [*(operation.route() for operation in OPERATIONS), *PAGES, *login_routes(AccessPolicy())]
+LOGIN = login_routes(Sessions(cast(Any, None), AccessPolicy()))
+ROUTES = [
+    *(operation.route() for operation in OPERATIONS),
+    *PAGES,
+    *login_routes(Sessions(cast(Any, None), AccessPolicy())),
+]
 ENDPOINTS = sorted({(method, route.path) for route in ROUTES for method in route.methods or () if method != "HEAD"})
 PARAMETERS = {"story": "brass-key", "name": "Ines", "model": "brass-key/Ines"}
 AS_READER = {"Authorization": f"Bearer {READERS}"}
@@ -143,7 +147,7 @@ def test_a_login_counts_for_every_process_until_logout_or_another_key(make_conte
     def process(key: str = KEY) -> GuardMiddleware:
         context = make_context(database=address)
         policy = AccessPolicy.for_host("0.0.0.0", key, reader_key=READERS)
-        return make_app(context, replace(policy, sessions=DatabaseSessions(context.database, policy)))
+        return make_app(context, policy)
 
     apps = {"here": process(), "there": process(), "of another key": process("yet another random key")}
 
@@ -172,7 +176,7 @@ def test_a_login_counts_for_every_process_until_logout_or_another_key(make_conte
 
 def test_a_token_is_not_in_the_database(make_context: MakeContext, address: str) -> None:
     database = make_context(database=address).database
-    sessions = DatabaseSessions(database, AccessPolicy.for_host("0.0.0.0", KEY))
+    sessions = Sessions(database, AccessPolicy.for_host("0.0.0.0", KEY))
 
     async def scenario() -> None:
         token = await sessions.start(AccessRole.AUTHOR)

@@ -133,7 +133,7 @@ def test_errors_have_one_shape(ask: Ask, path: str, status: int) -> None:
 
 
 def test_a_story_that_was_read_anew_is_told_anew(context: AppContext) -> None:
-    from understudy.server.names import ModelName
+    from understudy.server.story_registry import ModelName
 
     registry, name = context.stories, ModelName("again", "Ines", "2.1")
     story = registry.story("brass-key")

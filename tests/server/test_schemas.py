@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.formats.documents import reply_document
-from understudy.server.schemas import reply_struct
+from understudy.server.chats.schemas import reply_struct
 from understudy.story.dialogue import Candidate, Evidence, Reply
 from understudy.story.types import Moment
 

@@ -12,9 +12,8 @@ from understudy.formats import read
 from understudy.judging import Rule
 from understudy.judging.filtering import FilteredAgent, StoryMetrics
 from understudy.judging.loading import load_guarded
-from understudy.server.names import ModelName
 from understudy.server.problems import Refused
-from understudy.server.story_registry import StoryRegistry
+from understudy.server.story_registry import ModelName, StoryRegistry
 from understudy.story.dialogue import Agent, Candidate, Evidence, Reply, Turn
 from understudy.story.storyfile import Story
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import hpdsessions
 from understudy.progress import ignore_progress
+from understudy.studies import Study, load_study
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.study import Study, load_study
 
 TRADES = "clocks bread boats roses wine glass".split()
 

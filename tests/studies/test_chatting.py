@@ -14,14 +14,14 @@ from studies.samples import items, study
 from understudy.errors import InputError
 from understudy.progress import ignore_progress
 from understudy.story.dialogue import Reply, Situation, Turn
+from understudy.studies import Study
 from understudy.studies.chatting import ChatView, agent_leaves, chat_view, owed_reply, reply_as_agent, say
 from understudy.studies.item import Problem, StudyItem
-from understudy.studies.kinds.chat import KIND
+from understudy.studies.kinds.chats import CHAT as KIND
 from understudy.studies.participation import give_answer, give_consent, view, withdraw
 from understudy.studies.results import answers_of
 from understudy.studies.status import agreement_of
 from understudy.studies.store import StudyStore, open_study_store
-from understudy.studies.study import Study
 
 PERSONAS = '{"persona": ["i love to ski in winter.", "i have two cats."]}\n' + "".join(
     f'{{"persona": ["i collect stamps number {n}.", "my aunt is a baker."]}}\n' for n in range(4)

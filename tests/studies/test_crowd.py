@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from studies.samples import items, study
+from understudy.studies import load_study
 from understudy.studies.chatting import with_transcripts
 from understudy.studies.kinds import kind_of
 from understudy.studies.opening import attention_checks, make_items
 from understudy.studies.results import simulate_crowd
 from understudy.studies.status import agreement_of, failed_checks, status_of
 from understudy.studies.store import open_study_store
-from understudy.studies.study import load_study
 
 
 def alpha_of_a_crowd(path: Path, skill: float) -> float:

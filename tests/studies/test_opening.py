@@ -13,7 +13,8 @@ from understudy.formats.annotations import read_annotations
 from understudy.guessing.analysis import annotation_agreement
 from understudy.studies.item import ShownLine
 from understudy.studies.kinds import kind_of
-from understudy.studies.kinds.guess import KIND, annotations_of
+from understudy.studies.kinds.guess import GUESS as KIND
+from understudy.studies.kinds.guess import annotations_of
 from understudy.studies.opening import add_finished, import_tvshowguess, import_volunteers
 from understudy.studies.store import open_study_store
 

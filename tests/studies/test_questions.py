@@ -14,9 +14,9 @@ import hpdsessions
 from understudy.errors import AgentError, InputError
 from understudy.story.dialogue import Reply, Situation, Turn
 from understudy.story.persona import Persona
+from understudy.studies import Study
 from understudy.studies import questions as module
 from understudy.studies.questions import OWN, AgentReplies, AskedQuestion, dialogue_block, persona_blocks, questions_of
-from understudy.studies.study import Study
 
 
 def _asked(folder: Path, seed: int = 0, **material: Any) -> list[AskedQuestion]:

@@ -23,8 +23,6 @@ from understudy.cli.show import clean
 from understudy.errors import MissingAnswer, UnderstudyError
 from understudy.registry import Imported
 
-__all__ = ["load_command", "main", "understudy"]
-
 STOPPED = 130
 DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
@@ -44,8 +42,8 @@ COMMANDS = {
     "bench overlap": "bench_personachat:overlap", "bench judged-chats": "bench_personachat:judged_chats",
     "study serve": "study:serve_study", "study results": "study_results:results", "study agree": "study_results:agree",
     "study simulate": "study_results:simulate", "study correlate": "study_results:correlate",
-    "study import": "study_results:import_study", "train causal": "train_causal:causal",
-    "train masked": "train_causal:masked", "train guesser": "train_guesser:guesser",
+    "study import": "study_results:import_study", "train causal": "train_finetuned:causal",
+    "train masked": "train_finetuned:masked", "train guesser": "train_finetuned:guesser",
 }  # fmt: skip
 """Where each command is, in the order of a first visit. Those in a group's own module are not listed here."""
 

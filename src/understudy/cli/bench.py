@@ -13,21 +13,22 @@ import click
 
 from understudy.cli.options import FILE, FOLDER, IN_FILE, IN_FOLDER, Options, listed, shared
 from understudy.cli.progress import read_showing, watching, working
-from understudy.cli.show import heading, indented, print_json, screen
-from understudy.cli.tables import (
+from understudy.cli.show import (
     Document,
     Figures,
+    heading,
+    indented,
     print_comparisons,
     print_figures,
+    print_json,
     print_matrix,
     print_rows,
     print_table,
+    screen,
 )
 
 if TYPE_CHECKING:
     from understudy.progress import Progress
-
-__all__ = ["bench", "compare", "deliver", "measure"]
 
 
 @click.group()

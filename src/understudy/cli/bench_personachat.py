@@ -9,8 +9,7 @@ import click
 
 from understudy.cli.bench import measure
 from understudy.cli.options import IN_FILE, IN_PATH, Options, agents_option, listed, shared
-from understudy.cli.show import heading, screen
-from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, share
+from understudy.cli.show import Document, Figures, grouped, heading, print_comparisons, print_rows, screen, share
 
 judged_option = agents_option(
     "Whom to judge: a name, a model folder, or module:factory of your own.", ("encoder", "tfidf")

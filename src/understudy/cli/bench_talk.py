@@ -22,8 +22,7 @@ from understudy.cli.options import (
     with_rules,
 )
 from understudy.cli.progress import read_with_people
-from understudy.cli.show import Screen, clean, heading, indented, screen, voice
-from understudy.cli.tables import Document, Figures, grouped, print_rows
+from understudy.cli.show import Document, Figures, Screen, clean, grouped, heading, indented, print_rows, screen, voice
 from understudy.errors import AgentError, InputError
 from understudy.formats import embedded, sources_of
 from understudy.formats.story_folder import PROBES, Probe, read_probes

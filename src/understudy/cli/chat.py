@@ -16,20 +16,7 @@ from rich.text import Text
 
 from understudy.agents import draws_on_lines
 from understudy.agents.conversation import Conversation
-from understudy.cli.options import (
-    agent_option,
-    annotated_option,
-    at_option,
-    facing_option,
-    json_option,
-    load_reply_agent,
-    lore_in,
-    lore_option,
-    name_argument,
-    rule_option,
-    story_argument,
-    with_rules,
-)
+from understudy.cli.options import Options, load_reply_agent, lore_in, shared, with_rules
 from understudy.cli.progress import read_with_people
 from understudy.cli.show import Screen, clean, found_mark, grid, heading, indented, print_json, screen, voice, when
 from understudy.cli.utterances import opened_store, store_option_for
@@ -40,8 +27,6 @@ from understudy.people.memory import RememberedChat, open_memory, remembered_per
 from understudy.story.dialogue import NOT_KNOWN_YET, Candidate, Evidence, Reply, StreamingAgent
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = ["ChatPrompt", "chat", "print_why"]
 
 RUNNERS_UP = 3
 LONGEST_LISTED = 100
@@ -56,11 +41,7 @@ COMMANDS = """\
 
 
 @click.command(short_help="Talk with a character as of a moment.")
-@story_argument
-@name_argument
-@at_option
-@facing_option
-@agent_option
+@shared("story name at facing agent")
 @click.option("--say", "messages", metavar="TEXT", multiple=True, help="Say this and print the reply; may be repeated.")
 @click.option(
     "--remember",
@@ -69,17 +50,15 @@ COMMANDS = """\
     help="Talk as NAME; what you say of yourself is kept for later chats (see `understudy memory`).",
 )
 @click.option("--greeting", type=click.IntRange(min=0), metavar="N", help="Which greeting of the card opens; 0: none.")
-@lore_option
+@shared("lore")
 @store_option_for("Lines approved in this utterance database may be said too, in their time.")
-@rule_option
+@shared("rules")
 @click.option("--why", is_flag=True, help="After each reply, show what it was made from.")
-@annotated_option
-@json_option
+@shared("annotated json")
 @click.pass_context
 def chat(
-    ctx: click.Context, story: str, name: str, at: str, facing: str | None, agent: str, messages: tuple[str, ...],
-    person: str | None, greeting: int | None, lore: tuple[Path, ...], store: str | None, rules: tuple[str, ...],
-    why: bool, annotated: bool, as_json: bool,
+    ctx: click.Context, options: Options, messages: tuple[str, ...], person: str | None, greeting: int | None,
+    store: str | None, why: bool,
 ) -> None:  # fmt: skip
     """Talk with a character, who knows the story up to a moment and nothing after it.
 
@@ -100,27 +79,29 @@ def chat(
     with ExitStack() as stack:
         candidates = None
         is_explicit = ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE
-        if store is not None and (is_explicit or draws_on_lines(agent)):
-            if not draws_on_lines(agent):
+        if store is not None and (is_explicit or draws_on_lines(options.agent)):
+            if not draws_on_lines(options.agent):
                 raise click.UsageError(
-                    f"'{agent}' has words of its own: --store needs an agent that answers with lines"
+                    f"'{options.agent}' has words of its own: --store needs an agent that answers with lines"
                 )
             from understudy.judging.loading import ApprovedCandidates
 
             candidates = ApprovedCandidates(stack.enter_context(opened_store(store)))
         opened_stories: list[Story] = []
-        reply_agent = load_reply_agent(agent, candidates, lambda _: opened_stories)
-        opened = read_with_people(story, annotated)
+        reply_agent = load_reply_agent(options.agent, candidates, lambda _: opened_stories)
+        opened = read_with_people(options.story, options.annotated)
         opened_stories.append(opened)
-        filtered = with_rules(reply_agent, rules, lambda _: opened_stories)
-        entries = lore_in(lore)
+        filtered = with_rules(reply_agent, options.rules, lambda _: opened_stories)
+        entries = lore_in(options.lore)
         user = None if person is None else remembered_person(person)
         remembered = None if user is None else RememberedChat(open_memory(), user.name)
-        conversation = Conversation(opened, filtered, name, at, facing or user, lore=entries, remembered=remembered)
-        is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not as_json
+        conversation = Conversation(
+            opened, filtered, options.name, options.at, options.facing or user, lore=entries, remembered=remembered
+        )
+        is_person = sys.stdin is not None and sys.stdin.isatty() and not messages and not options.as_json
         conversation.open(int(is_person) if greeting is None else greeting, is_asked=greeting is not None)
         prompt = ChatPrompt(screen(), conversation, why)
-        if as_json:
+        if options.as_json:
             _print_document(conversation, messages)
         elif messages:
             prompt.greet()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +14,13 @@ from rich.text import Text
 
 from understudy.cli.options import FILE, Options, check_output, key_in, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import clean, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import clean, indented, print_json, print_table, screen
 from understudy.registry import Imported
+from understudy.svg import INVALID_XML
 
 if TYPE_CHECKING:
     from understudy.bench.check import CheckRepeat, CheckResult
     from understudy.language.backends import Backend
-
-__all__ = ["check", "junit_xml"]
 
 KEY, OPENAI_KEY = "UNDERSTUDY_CHECK_KEY", "OPENAI_API_KEY"
 SHOWN = 3  # failing conversations of a test that are shown
@@ -168,9 +165,6 @@ def _mark(result: CheckResult) -> str:
 
 # Results as JUnit XML, which CI systems show: a test case for each test, its failing replies in the failure's text.
 
-NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold, not even escaped."""
-
 
 def junit_xml(name: str, results: Sequence[CheckResult]) -> bytes:
     errors = sum(result.is_error and not result.passed for result in results)
@@ -200,4 +194,4 @@ def _conversation_text(result: CheckResult, repeat: CheckRepeat) -> str:
 
 
 def _clean(text: str) -> str:
-    return NOT_IN_XML.sub("\ufffd", text)
+    return INVALID_XML.sub("\ufffd", text)

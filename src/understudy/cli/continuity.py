@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from understudy.people.continuity import Continuity, Dismissals, Fault
     from understudy.story.storyfile import Story
 
-__all__ = ["continuity"]
-
 LONGEST = 300  # characters of a line that is shown
 ITEMS = 8  # of a chart
 

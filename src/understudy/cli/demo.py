@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from understudy.cli.chat import print_why
-from understudy.cli.options import DEFAULT_AGENT, json_option, load_reply_agent
+from understudy.cli.options import DEFAULT_AGENT, Options, load_reply_agent, shared
 from understudy.cli.show import (
     Screen,
     clean,
@@ -37,8 +37,6 @@ from understudy.story.persona import Persona, persona_at
 from understudy.story.spoiler_free import courses_so_far
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
-
-__all__ = ["ROUTE", "WRITING", "Answer", "Route", "Secret", "Tour", "Unknown", "demo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +186,8 @@ def _saying(term: str, of: Story | Persona) -> Iterator[Line]:
 
 
 @click.command(short_help="A tour of a minute.")
-@json_option
-def demo(as_json: bool) -> None:
+@shared("json")
+def demo(options: Options) -> None:
     """A tour of a minute: the cast, a tie that turns, one question at two moments, a secret, and the future.
 
     Needs no network and nothing but what is installed. Characters answer by the agent that 'chat' uses too.
@@ -199,7 +197,7 @@ def demo(as_json: bool) -> None:
         understudy demo
     """
     tour = Tour()
-    print_json(_document(tour)) if as_json else _show(screen(), tour)
+    print_json(_document(tour)) if options.as_json else _show(screen(), tour)
 
 
 def _document(tour: Tour) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from understudy.cli.options import Options, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import ask_in_turn, clean, indented, print_json, screen, short, spoken
-from understudy.cli.tables import print_table
+from understudy.cli.show import ask_in_turn, clean, indented, print_json, print_table, screen, short, spoken
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.story_folder import CAST
@@ -24,8 +23,6 @@ from understudy.story.types import Fact, Relation
 
 if TYPE_CHECKING:
     from understudy.people.llm_reader import LlmReader
-
-__all__ = ["draft"]
 
 LONGEST = 70  # characters of an example
 FIND = "find"

@@ -30,8 +30,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = ["card", "export"]
-
 FOLDERS = {"folder": export_folder, "convokit": export_convokit}
 SCRIPTS: dict[str, Callable[[Story, IO[str]], int]] = {"fountain": export_fountain, "markdown": export_markdown}
 CHATS = {"sharegpt": export_sharegpt, "messages": export_messages, "sillytavern": export_sillytavern}
@@ -154,12 +152,7 @@ def _lines(story: Story) -> Iterator[tuple[Moment, str | None, str]]:
 
 
 def _write(
-    story: Story,
-    form: str,
-    output: Path,
-    chair: str | None,
-    addressees: Addressees | None,
-    sources: Mapping[str, Path],
+    story: Story, form: str, output: Path, chair: str | None, addressees: Addressees | None, sources: Mapping[str, Path]
 ) -> int:
     if form in FOLDERS:
         return FOLDERS[form](story, output)

@@ -12,8 +12,7 @@ import click
 
 from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
 from understudy.cli.progress import situation_of, working
-from understudy.cli.show import bar, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import bar, heading, indented, print_json, print_table, screen
 from understudy.cli.utterances import store_option
 from understudy.errors import InputError
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from understudy.judging.filtering import Outcome
     from understudy.metrics.line_metric import LineMetric
     from understudy.metrics.registry import MetricContext
-
-__all__ = ["filter_"]
 
 RECOMMENDED = "guards<=0"
 SAMPLE = 20_000  # lines from which --keep finds a bound

@@ -12,13 +12,27 @@ from rich.text import Text
 from understudy.cli.bench import measure
 from understudy.cli.options import IN_FILE, Options, listed, shared
 from understudy.cli.progress import read_with_people, watching, working
-from understudy.cli.show import Screen, bar, clean, heading, indented, print_json, screen, short, voice
-from understudy.cli.tables import Document, Figures, grouped, print_comparisons, print_rows, print_table, share
+from understudy.cli.show import (
+    Document,
+    Figures,
+    Screen,
+    bar,
+    clean,
+    grouped,
+    heading,
+    indented,
+    print_comparisons,
+    print_json,
+    print_rows,
+    print_table,
+    screen,
+    share,
+    short,
+    voice,
+)
 
 if TYPE_CHECKING:
     from understudy.guessing import GuesserEntry
-
-__all__ = ["guess", "guess_bench", "print_guess", "print_voices", "voices"]
 
 SHOWN = 110  # letters of a line
 REASONS = 3  # of each mask

@@ -21,8 +21,19 @@ from understudy.cli.options import (
     shared,
 )
 from understudy.cli.progress import read_showing, read_with_people, watching
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import Document, Figures, grouped, print_rows, print_table
+from understudy.cli.show import (
+    Document,
+    Figures,
+    Screen,
+    clean,
+    grouped,
+    heading,
+    indented,
+    print_json,
+    print_rows,
+    print_table,
+    screen,
+)
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.story.storyfile import Story
@@ -30,8 +41,6 @@ from understudy.story.storyfile import Story
 if TYPE_CHECKING:
     from understudy.papers.hpd.questions import WrittenQuestions
     from understudy.papers.hpd.statistics import Annotations, CorpusStatistics, Spread
-
-__all__ = ["hpd", "questions", "stats"]
 
 RANKING = ("mrr", "p@1", "r10@1", "r10@5")  # map is mrr where one reply is right
 SHORT = {"scene": "sce", "attributes": "att", "relations": "rel"}
@@ -64,8 +73,7 @@ SHOWN = 24  # chapters
     "--replies", type=click.IntRange(min=0), metavar="N",
     help="Sessions to answer in words. Default: all of agents that write, none of agents that rank.",
 )  # fmt: skip
-@shared("limit seed items")
-@shared("cache output report json")
+@shared("limit seed items cache output report json")
 def hpd(
     options: Options, agents: tuple[str, ...], given: tuple[str, ...], train: Path | None, generation: bool,
     replies: int | None,

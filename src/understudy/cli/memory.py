@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import json_option
-from understudy.cli.show import grid, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.options import Options, shared
+from understudy.cli.show import grid, heading, indented, print_json, print_table, screen
 
 if TYPE_CHECKING:
     from understudy.people.memory import PeopleMemory, Telling
-
-__all__ = ["memory"]
 
 person_argument = click.argument("person", metavar="NAME")
 NOTHING = "Nothing is remembered of anybody: `understudy chat ... --remember NAME` keeps what you say of yourself."
@@ -39,8 +36,8 @@ def memory() -> None:
 
 @memory.command("list")
 @click.argument("person", metavar="[NAME]", required=False)
-@json_option
-def list_(person: str | None, as_json: bool) -> None:
+@shared("json")
+def list_(options: Options, person: str | None) -> None:
     """What is remembered, of everybody or of one person.
 
     \b
@@ -50,7 +47,7 @@ def list_(person: str | None, as_json: bool) -> None:
     """
     opened = _opened()
     tellings = opened.tellings(person)
-    if as_json:
+    if options.as_json:
         print_json({"remembered": [asdict(telling) for telling in tellings], "file": str(opened.path)})
         return
     out = screen()
@@ -64,8 +61,8 @@ def list_(person: str | None, as_json: bool) -> None:
 
 @memory.command()
 @person_argument
-@json_option
-def show(person: str, as_json: bool) -> None:
+@shared("json")
+def show(options: Options, person: str) -> None:
     """What each character was told by somebody, with the chat, the turn and the moment of the story.
 
     \b
@@ -74,7 +71,7 @@ def show(person: str, as_json: bool) -> None:
     """
     opened = _opened()
     tellings = opened.tellings(person)
-    if as_json:
+    if options.as_json:
         print_json({"name": person, "remembered": [asdict(telling) for telling in tellings], "file": str(opened.path)})
         return
     out = screen()
@@ -90,8 +87,8 @@ def show(person: str, as_json: bool) -> None:
 @person_argument
 @click.argument("number", type=int, metavar="ID")
 @click.argument("text", metavar="TEXT")
-@json_option
-def edit(person: str, number: int, text: str, as_json: bool) -> None:
+@shared("json")
+def edit(options: Options, person: str, number: int, text: str) -> None:
     """Say an entry differently.
 
     \b
@@ -99,7 +96,7 @@ def edit(person: str, number: int, text: str, as_json: bool) -> None:
         understudy memory edit Tom 3 "I work at the shipyard"
     """
     edited = _opened().edit(person, number, text)
-    _show_changed([edited], f"{number} is now: {edited.text}", as_json)
+    _show_changed([edited], f"{number} is now: {edited.text}", options.as_json)
 
 
 @memory.command()
@@ -107,8 +104,8 @@ def edit(person: str, number: int, text: str, as_json: bool) -> None:
 @click.argument("numbers", type=int, nargs=-1, metavar="[ID]...")
 @click.option("--all", "everything", is_flag=True, help="Forget everything of this person.")
 @click.option("--for-good", is_flag=True, help="Leave nothing to undo: no text stays on the disk.")
-@json_option
-def forget(person: str, numbers: tuple[int, ...], everything: bool, for_good: bool, as_json: bool) -> None:
+@shared("json")
+def forget(options: Options, person: str, numbers: tuple[int, ...], everything: bool, for_good: bool) -> None:
     """Forget entries, or with --all everything of a person. `understudy memory undo` brings them back.
 
     \b
@@ -121,12 +118,14 @@ def forget(person: str, numbers: tuple[int, ...], everything: bool, for_good: bo
     opened = _opened()
     gone = opened.forget(person, None if everything else numbers, can_undo=not for_good)
     kept = f" Until the next change `understudy memory undo` brings it back, from {opened.undo_path}."
-    _show_changed(gone, f"{len(gone)} forgotten of {person}." + (kept if gone and not for_good else ""), as_json)
+    _show_changed(
+        gone, f"{len(gone)} forgotten of {person}." + (kept if gone and not for_good else ""), options.as_json
+    )
 
 
 @memory.command()
-@json_option
-def undo(as_json: bool) -> None:
+@shared("json")
+def undo(options: Options) -> None:
     """Take back the last edit or forgetting.
 
     \b
@@ -134,7 +133,9 @@ def undo(as_json: bool) -> None:
         understudy memory undo
     """
     restored = _opened().undo()
-    _show_changed(restored, f"{len(restored)} as before: " + "; ".join(telling.text for telling in restored), as_json)
+    _show_changed(
+        restored, f"{len(restored)} as before: " + "; ".join(telling.text for telling in restored), options.as_json
+    )
 
 
 def _opened() -> PeopleMemory:

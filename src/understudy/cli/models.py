@@ -10,27 +10,20 @@ import click
 from rich.text import Text
 
 from understudy.agents.prompt import BUDGET, STYLES, Prompt, build_prompt
-from understudy.cli.options import (
-    Options,
-    json_option,
-    shared,
-)
+from understudy.cli.options import Options, shared
 from understudy.cli.progress import downloading, situation_of, working
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import AgentError, MissingExtra
 from understudy.story.dialogue import USER_NAME, Situation, Turn
-
-__all__ = ["models", "prompt"]
 
 Row = dict[str, Any]
 MISSING = "needs pip install '.[local]'"
 
 
 @click.group(invoke_without_command=True, short_help="List language models; fetch and remove those that run here.")
-@json_option
+@shared("json")
 @click.pass_context
-def models(ctx: click.Context, as_json: bool) -> None:
+def models(ctx: click.Context, options: Options) -> None:
     """Language models: in this process (`local`), and behind a server (`llm`), set up or answering on this machine.
 
     Every other model can be asked through files: `--agent batch:FOLDER` writes the requests, and reads the answers.
@@ -48,7 +41,7 @@ def models(ctx: click.Context, as_json: bool) -> None:
 
     with working("Looking for models"):
         rows = [*_local_rows(), *_llm_rows()]
-    if as_json:
+    if options.as_json:
         print_json({"models": rows})
         return
     shown = [(row["name"], row["backend"], "yes" if row["ready"] else "no", row["where"]) for row in rows]
@@ -62,8 +55,8 @@ def models(ctx: click.Context, as_json: bool) -> None:
 
 @models.command()
 @click.argument("name", metavar="NAME")
-@json_option
-def pull(name: str, as_json: bool) -> None:
+@shared("json")
+def pull(options: Options) -> None:
     """Fetch a model that runs in this process: `smollm2`, or hub:OWNER/REPO/FILE.gguf of the Hugging Face hub.
 
     Stopped or broken off, it is taken up where it was by the same command. A model of the hub that is not given to
@@ -78,18 +71,18 @@ def pull(name: str, as_json: bool) -> None:
 
     try:
         with downloading() as progress:
-            path = pull(name, progress)
+            path = pull(options.name, progress)
     except KeyboardInterrupt:
         click.echo("\nThe same command takes it up from here.", err=True)
         raise
-    if as_json:
-        print_json({"models": [_row(name, path)]})
+    if options.as_json:
+        print_json({"models": [_row(options.name, path)]})
         return
-    click.echo(f"{name} is in {path} ({path.stat().st_size // 1_000_000} MB).")
+    click.echo(f"{options.name} is in {path} ({path.stat().st_size // 1_000_000} MB).")
     if find_spec("xllamacpp") is None:
         click.echo("To talk with it: pip install '.[local]'")
         return
-    click.echo(f"Talk with it: understudy chat demo Zita --agent local:{name}")
+    click.echo(f"Talk with it: understudy chat demo Zita --agent local:{options.name}")
 
 
 @models.command()
@@ -153,7 +146,9 @@ class Prompting(Protocol):
 @click.option(
     "--say", "messages", metavar="TEXT", multiple=True, help="What is said to the character; may be repeated."
 )
-@click.option("--agent", metavar="AGENT", help="The prompt of this agent, counted by its model: llm, local, writer ...")
+@click.option(
+    "--agent", "spec", metavar="AGENT", help="The prompt of this agent, counted by its model: llm, local, writer ..."
+)
 @click.option(
     "--style", type=click.Choice(STYLES), default="instructions", show_default=True,
     help="Without --agent: for models that follow instructions, or for the writer that ships.",
@@ -167,7 +162,7 @@ class Prompting(Protocol):
 )
 @shared("annotated json")
 def prompt(
-    options: Options, messages: tuple[str, ...], agent: str | None, style: str, budget: int | None, has_title: bool
+    options: Options, messages: tuple[str, ...], spec: str | None, style: str, budget: int | None, has_title: bool
 ) -> None:
     """The prompt from which a language model would answer as a character: its messages, sections and tokens.
 
@@ -182,7 +177,7 @@ def prompt(
     _, situation = situation_of(options)
     speaker = situation.faced.name if situation.faced else USER_NAME
     history = [Turn(speaker, message) for message in messages]
-    built = _of_agent(agent, situation, history) if agent else _of_style(style, budget, situation, history, has_title)
+    built = _of_agent(spec, situation, history) if spec else _of_style(style, budget, situation, history, has_title)
     print_json(_document(built)) if options.as_json else _show(screen(), built)
 
 

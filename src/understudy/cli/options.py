@@ -19,40 +19,6 @@ if TYPE_CHECKING:
     from understudy.story.storyfile import Story
     from understudy.story.types import LoreEntry
 
-__all__ = [
-    "DEFAULT_AGENT",
-    "FILE",
-    "FOLDER",
-    "IN_FILE",
-    "IN_FOLDER",
-    "IN_PATH",
-    "PATH",
-    "SHARED",
-    "Options",
-    "agent_option",
-    "agents_option",
-    "annotated_option",
-    "at_option",
-    "check_output",
-    "facing_option",
-    "json_option",
-    "key_in",
-    "listed",
-    "load_reply_agent",
-    "lore_in",
-    "lore_option",
-    "name_argument",
-    "named_columns",
-    "option_group",
-    "rule_option",
-    "seed_option",
-    "shared",
-    "slug",
-    "story_argument",
-    "text_column",
-    "with_rules",
-]
-
 PATH, IN_PATH = click.Path(path_type=Path), click.Path(path_type=Path, exists=True)
 FILE, IN_FILE = (click.Path(path_type=Path, exists=exists, dir_okay=False) for exists in (False, True))
 FOLDER, IN_FOLDER = (click.Path(path_type=Path, exists=exists, file_okay=False) for exists in (False, True))
@@ -136,6 +102,8 @@ class Options:
     at: str = "end"
     facing: str | None = None
     annotated: bool = False
+    agent: str = DEFAULT_AGENT
+    lore: tuple[Path, ...] = ()
     rules: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     names: str = "keep"
@@ -188,11 +156,6 @@ def option_group(parameter: str, values: type[Any], recipes: Mapping[str, Recipe
 
 
 shared = option_group("options", Options, SHARED)
-
-story_argument, name_argument = SHARED["story"](), SHARED["name"]()
-at_option, facing_option, annotated_option = SHARED["at"](), SHARED["facing"](), SHARED["annotated"]()
-agent_option, rule_option, lore_option = SHARED["agent"](), SHARED["rules"](), SHARED["lore"]()
-seed_option, json_option = SHARED["seed"](), SHARED["json"]()
 
 
 def agents_option(description: str, default: tuple[str, ...] = (), shown: str = "") -> Callable[[Any], Any]:

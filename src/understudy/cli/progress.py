@@ -29,18 +29,6 @@ if TYPE_CHECKING:
     from understudy.formats.prose.decisions import DoubtfulQuotations
     from understudy.progress import Progress
 
-__all__ = [
-    "downloading",
-    "find_while_reading",
-    "found_document",
-    "found_sentence",
-    "read_showing",
-    "read_with_people",
-    "situation_of",
-    "watching",
-    "working",
-]
-
 READING = "Reading"
 SHOWN_AFTER_S = 0.4  # what is read faster needs no bar
 STEP = 1 << 18  # bytes between two updates of the bar while they are only read
@@ -97,18 +85,18 @@ def _counting(doing: str, *counts: ProgressColumn) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield lambda _doing, _done, _total: None
         return
-    with _bar_of(doing, None, *counts) as bar:
+    with bar_of(doing, None, *counts) as bar:
         task = bar.task_ids[0]
         yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total or None)
 
 
-def _bar_of(doing: str, total: int | None, *counts: ProgressColumn) -> RichProgress:
-    """A bar with one task, which is still to be started."""
+def bar_of(doing: str, total: int | None, *counts: ProgressColumn, **values: Any) -> RichProgress:
+    """A bar with one task, which is still to be started; `values` are what its `counts` show beside those of all."""
     from rich import progress as rich
 
     columns = rich.TextColumn("{task.description}"), rich.BarColumn(), *counts, rich.TimeRemainingColumn()
     bar = rich.Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(doing, total=total)
+    bar.add_task(doing, total=total, **values)
     return bar
 
 
@@ -121,7 +109,7 @@ def _bar(what: str | Path | Sequence[str | Path]) -> Iterator[ReadingProgress | 
     from rich.progress import DownloadColumn
 
     total = sum(path.stat().st_size for path in sources_of(what)[0] if path.exists())
-    bar, shown_from = _bar_of(READING, total, DownloadColumn()), time.monotonic() + SHOWN_AFTER_S
+    bar, shown_from = bar_of(READING, total, DownloadColumn()), time.monotonic() + SHOWN_AFTER_S
     done = updated_at = 0
 
     def add(size: int, doing: str) -> None:

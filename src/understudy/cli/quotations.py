@@ -12,8 +12,7 @@ from rich.text import Text
 
 from understudy.cli.options import Options, shared
 from understudy.cli.progress import read_showing, watching
-from understudy.cli.show import ask_in_turn, clean, indented, print_json, screen, short
-from understudy.cli.tables import print_table
+from understudy.cli.show import ask_in_turn, clean, indented, print_json, print_table, screen, short
 from understudy.errors import InputError
 from understudy.formats import embedded
 from understudy.formats.prose.corrections import Corrections, QuotationEntry, quotations_file_of, read_corrections
@@ -32,8 +31,6 @@ from understudy.text import did_you_mean, fold
 
 if TYPE_CHECKING:
     from understudy.language.backends import Backend
-
-__all__ = ["decide_speakers", "quotations"]
 
 LONGEST = 60  # characters of a quotation in the table
 LISTED_NAMES = 40

@@ -12,8 +12,7 @@ import click
 
 from understudy.cli.options import FILE, PATH, Options, check_output, lore_in, named_columns, shared, slug
 from understudy.cli.progress import find_while_reading, found_document, found_sentence, read_showing, watching
-from understudy.cli.show import Screen, clean, heading, indented, print_json, screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import Screen, clean, heading, indented, print_json, print_table, screen
 from understudy.errors import InputError
 from understudy.formats import sources_of
 from understudy.formats.documents import file_parts, reading_document
@@ -23,8 +22,6 @@ from understudy.story.storyfile import DOUBTFUL, Story
 
 if TYPE_CHECKING:
     from understudy.people.draft import StoryDraft
-
-__all__ = ["read"]
 
 STOPPED = 130
 MAIN_CAST = 8
@@ -53,7 +50,7 @@ MOST_PARTS = 8  # named in the report
 @shared("lore force json")
 def read(
     options: Options, paths: tuple[str, ...], form: str | None, unread: int | None, no_people: bool, encode: bool,
-    texts: tuple[Path, ...], bound: float | None, lore: tuple[Path, ...],
+    texts: tuple[Path, ...], bound: float | None,
 ) -> None:  # fmt: skip
     """Read scripts into one story file.
 
@@ -77,8 +74,8 @@ def read(
     what = paths[0] if len(paths) == 1 else paths
     sources, cast_file, title = sources_of(what)
     into = options.output or Path(f"{slug(title) or 'story'}.story")
-    check_output(into, [*sources, cast_file, *lore, *texts], options.force)
-    entries = lore_in(lore)
+    check_output(into, [*sources, cast_file, *options.lore, *texts], options.force)
+    entries = lore_in(options.lore)
     try:
         doubtful, named = DoubtfulQuotations(bound), named_columns(options.columns)
         story = read_showing(what, into, entries, form=form, columns=named, texts=texts, quotations=doubtful)

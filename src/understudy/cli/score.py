@@ -14,8 +14,7 @@ from rich.text import Text
 from understudy import __version__
 from understudy.cli.options import FILE, PATH, Options, check_output, shared, text_column
 from understudy.cli.progress import situation_of, working
-from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, when
-from understudy.cli.tables import print_table, share
+from understudy.cli.show import clean, grid, heading, indented, print_json, print_table, screen, share, short, when
 from understudy.errors import InputError
 from understudy.story.dialogue import Score
 from understudy.story.persona import Persona
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from understudy.metrics.scoring import Row, Tally
     from understudy.metrics.scoring.engine import ScoringRequest
     from understudy.story.storyfile import Story
-
-__all__ = ["score"]
 
 EXPLAINED = 10  # lines, up to which each is shown with its reasons
 LONGEST = 240  # characters of a line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from understudy.cli.options import json_option, listed, load_reply_agent, seed_option
+from understudy.cli.options import FILE, IN_FILE, IN_PATH, Options, check_output, listed, load_reply_agent, shared
 from understudy.cli.progress import read_with_people, watching
 from understudy.cli.show import clean, indented, print_json, screen
 from understudy.errors import InputError
@@ -15,8 +15,6 @@ from understudy.errors import InputError
 if TYPE_CHECKING:
     from understudy.agents.pools import Candidates
     from understudy.story.storyfile import Story
-
-__all__ = ["self_chat"]
 
 PROFILES = "valid_both_original.txt"
 TRAINING = "train_*.txt"
@@ -29,12 +27,14 @@ SHOWN = 6  # turns of the last chat
     help="Who talks: names, model folders or module:factory; one may be 'human', whose part is replayed from --data.",
 )  # fmt: skip
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True), metavar="FILE",
+    "--data", "profiles", type=IN_PATH, metavar="FILE",
     help=f"A PersonaChat file with both profiles, or a folder with {PROFILES}.",
 )  # fmt: skip
-@click.option("--story", metavar="STORY", help="Characters of a story instead.")
+@click.option("--story", metavar="STORY", default="", help="Characters of a story instead.")
 @click.option("--who", metavar="NAME,NAME", help="Which two characters of --story.")
-@click.option("--at", metavar="MOMENT", multiple=True, help="When in --story; drawn from its scenes by default.")
+@click.option(
+    "--at", "moments", metavar="MOMENT", multiple=True, help="When in --story; drawn from its scenes by default."
+)
 @click.option(
     "--chats", type=click.IntRange(min=1), default=100, show_default=True, metavar="N", help="How many chats."
 )
@@ -44,16 +44,16 @@ SHOWN = 6  # turns of the last chat
     help="Which profiles of --data an agent is shown: its own, both, or none.",
 )  # fmt: skip
 @click.option(
-    "--replies", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    "--replies", type=IN_FILE, metavar="FILE",
     help="The PersonaChat file whose replies ranking agents may say (default: the training file beside --data).",
 )  # fmt: skip
-@seed_option
+@shared("seed")
 @click.option("--fresh", is_flag=True, help="Start over: discard the chats of an earlier run.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE.jsonl")
-@json_option
+@click.option("-o", "--output", "path", type=FILE, required=True, metavar="FILE.jsonl")
+@shared("json")
 def self_chat(
-    agents: str, data: Path | None, story: str | None, who: str | None, at: tuple[str, ...], chats: int, turns: int,
-    given: str, replies: Path | None, seed: int, fresh: bool, output: Path, as_json: bool,
+    options: Options, agents: str, profiles: Path | None, who: str | None, moments: tuple[str, ...], chats: int,
+    turns: int, given: str, replies: Path | None, fresh: bool, path: Path,
 ) -> None:  # fmt: skip
     """Hold chats between two agents on given profiles, and append them to a file, one JSON object a line.
 
@@ -76,23 +76,22 @@ def self_chat(
         names *= 2
     if len(names) != 2 or names == [HUMAN, HUMAN]:
         raise click.UsageError("--agents takes two agents, as in --agents my-kv,encoder")
-    if (data is None) == (story is None):
+    if (profiles is None) != bool(options.story):
         raise click.UsageError("say who talks about what: --data FILE for PersonaChat's profiles, or --story and --who")
-    if not output.parent.is_dir():
-        raise InputError("cannot be written: there is no such folder", output)
+    check_output(path)
     opened: list[Story] = []
     candidates: tuple[Candidates | None, Candidates | None] = None, None
-    if story is not None:
+    if options.story:
         pair = listed([who or ""])
         if len(pair) != 2 or HUMAN in names:
             raise click.UsageError("--story needs --who NAME,NAME, two characters, and an agent for each of them")
-        opened.append(read_with_people(story))
-        pairings = story_pairings(opened[0], (pair[0], pair[1]), at, chats, seed)
+        opened.append(read_with_people(options.story))
+        pairings = story_pairings(opened[0], (pair[0], pair[1]), moments, chats, options.seed)
         files: list[Path] = []
-        about = {"story": opened[0].title, "digest": story_digest(opened[0]), "who": pair, "at": list(at)}
+        about = {"story": opened[0].title, "digest": story_digest(opened[0]), "who": pair, "at": list(moments)}
     else:
-        file = _profiles(data or Path())
-        pairings = personachat_pairings(file, chats, given, seed)
+        file = _profiles(profiles or Path())
+        pairings = personachat_pairings(file, chats, given, options.seed)
         replies = replies or next(iter(sorted(file.parent.glob(TRAINING))), None)
         files, about = [file, *([replies] if replies else [])], {}
         if replies is not None:
@@ -103,14 +102,14 @@ def self_chat(
     )
     with watching() as watch:
         document = hold_chats(
-            ((names[0], first), (names[1], second)), pairings, output, turns=turns, given=given,
-            files=files, about=about, seed=seed, fresh=fresh, progress=watch,
+            ((names[0], first), (names[1], second)), pairings, path, turns=turns, given=given,
+            files=files, about=about, seed=options.seed, fresh=fresh, progress=watch,
         )  # fmt: skip
-    if as_json:
+    if options.as_json:
         print_json(document)
         return
-    _show_last(output)
-    click.echo(f"{document['chats']} chats ({document['new']} new) are in {output}.")
+    _show_last(path)
+    click.echo(f"{document['chats']} chats ({document['new']} new) are in {path}.")
 
 
 def _profiles(data: Path) -> Path:

@@ -11,7 +11,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from understudy.server.database import DataFolder
     from understudy.server.http_server import HttpServer
     from understudy.story.dialogue import Agent
-
-__all__ = ["Serving", "ending_with_its_threads", "port_option", "serve", "serving_options"]
 
 PORT = 8321
 KEY, READER_KEY = "UNDERSTUDY_API_KEY", "UNDERSTUDY_READER_KEY"
@@ -218,8 +216,7 @@ def _is_computing(before: set[threading.Thread]) -> bool:
 @click.option("--data", "folder", type=FOLDER, help="Folder of chats and uploads.")
 @database_option
 @serving_options(
-    "processes behind_proxy json_log",
-    processes="Server processes on the address; more than one need --database.",
+    "processes behind_proxy json_log", processes="Server processes on the address; more than one need --database."
 )
 @shared("annotated")
 @ending_with_its_threads()
@@ -242,7 +239,7 @@ def serve(
     try:
         from understudy.database import is_postgres, masked
         from understudy.judging.loading import ApprovedCandidates
-        from understudy.server.access import AccessPolicy, DatabaseSessions
+        from understudy.server.access import AccessPolicy
         from understudy.server.app import make_app
         from understudy.server.context import AppContext
         from understudy.server.database import DataFolder
@@ -284,9 +281,7 @@ def serve(
                 for name, story in opened.items():
                     click.echo(f"{clean(story.title)} is on as '{name}'.")
                 agent_names.extend(filtered)
-            sessions = DatabaseSessions(context.database, policy) if context.database.is_shared else policy.sessions
-            app = make_app(context, replace(policy, sessions=sessions))
-            return make_server(app, serving.behind_proxy, give_up=context.chats.give_up)
+            return make_server(make_app(context, policy), serving.behind_proxy, give_up=context.chats.give_up)
 
         def announce() -> None:
             click.echo(f"Talk on {address}/ or with any OpenAI client on {address}/v1 (see {address}/docs).")

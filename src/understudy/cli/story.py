@@ -21,13 +21,13 @@ from understudy.cli.show import (
     indented,
     print_affection,
     print_json,
+    print_table,
     screen,
     short,
     spoken,
     voice,
     when,
 )
-from understudy.cli.tables import print_table
 from understudy.errors import InputError
 from understudy.formats.documents import cast_document, persona_document, scene_document, tie_document
 from understudy.story.dialogue import Situation
@@ -39,8 +39,6 @@ from understudy.story.wording import attribute_label, tie_sentence
 
 if TYPE_CHECKING:
     from understudy.papers.personachat.profiling import ProfileTrait
-
-__all__ = ["cast", "persona", "print_cast", "profile", "scenes"]
 
 BAR = 14
 LONGEST_NAME = 20

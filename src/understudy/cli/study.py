@@ -15,15 +15,12 @@ import click
 from understudy.cli.options import FILE, PATH, Options, check_output, option_group, shared
 from understudy.cli.progress import watching
 from understudy.cli.serve import Serving, ending_with_its_threads, port_option, serving_options
-from understudy.cli.show import bar, clean, heading, print_json, screen, shows_letters
-from understudy.cli.tables import print_table
+from understudy.cli.show import bar, clean, heading, print_json, print_table, screen, shows_letters
 from understudy.errors import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from understudy.server.http_server import HttpServer
     from understudy.studies.store import StoredStudy, StudyStore
-
-__all__ = ["StudyFile", "announcement", "at_study", "serve_study", "study"]
 
 STORE = "UNDERSTUDY_STUDIES"
 BAR = 30
@@ -261,7 +258,8 @@ def serve_study(study_file: StudyFile, serving: Serving, paths: tuple[Path, ...]
     try:
         from understudy.server.access import AccessPolicy
         from understudy.server.http_server import make_server
-        from understudy.server.studies import StudyContext, make_study_app
+        from understudy.server.studies import StudyContext
+        from understudy.server.studies.routes import make_study_app
     except ModuleNotFoundError as error:
         raise MissingExtra("serving", "serve") from error
     from understudy.database import is_postgres

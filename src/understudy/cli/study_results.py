@@ -10,12 +10,9 @@ import click
 
 from understudy.cli.options import PATH, Options, check_output, shared
 from understudy.cli.progress import watching, working
-from understudy.cli.show import heading, print_json, screen
+from understudy.cli.show import heading, p_value, print_figures, print_json, print_table, screen
 from understudy.cli.study import StudyFile, at_study
-from understudy.cli.tables import p_value, print_figures, print_table
 from understudy.errors import InputError
-
-__all__ = ["agree", "correlate", "import_study", "results", "simulate"]
 
 SHOWN = 8
 
@@ -115,11 +112,11 @@ def simulate(options: Options, study_file: StudyFile, people: int, skill: float,
     """
     from tempfile import TemporaryDirectory
 
+    from understudy.studies import load_study
     from understudy.studies.opening import make_items, study_name
     from understudy.studies.results import answers_of, simulate_crowd
     from understudy.studies.status import agreement_of, status_of
     from understudy.studies.store import open_study_store
-    from understudy.studies.study import load_study
 
     loaded, name = load_study(study_file.path), study_name(study_file.path)
     with TemporaryDirectory() as folder, open_study_store(Path(folder) / "crowd.db") as store, watching() as progress:
@@ -215,7 +212,7 @@ def correlate(options: Options, results: Path, measures: Path, measure: str | No
         understudy study correlate answers.jsonl scores.json
         understudy study correlate answers.jsonl items.json --measure p_f1
     """
-    from understudy.studies.correlation import correlate as correlate_files
+    from understudy.studies.results import correlate as correlate_files
 
     with working("Correlating"):
         document = correlate_files(results, measures, measure, question, options.seed)

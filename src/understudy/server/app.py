@@ -8,18 +8,15 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from understudy.server import api, application
-from understudy.server.access import AccessPolicy
+from understudy.server import api, application, openai
+from understudy.server.access import AccessPolicy, Sessions
 from understudy.server.chats import routes as chats
 from understudy.server.context import AppContext
 from understudy.server.drawing import pictures
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.openai import routes as openai
 from understudy.server.operations import Operation
-from understudy.server.pages import character, continuity, people, review, stories, story, talk
+from understudy.server.pages import character, findings, review, stories, story, talk
 from understudy.server.uploads import routes as uploads
-
-__all__ = ["OPERATIONS", "PAGES", "make_app"]
 
 OPERATIONS: tuple[Operation, ...] = (
     *openai.OPERATIONS,
@@ -36,9 +33,8 @@ PAGES: tuple[Route, ...] = (
     *character.ROUTES,
     *story.ROUTES,
     *stories.ROUTES,
-    *people.ROUTES,
+    *findings.ROUTES,
     *review.ROUTES,
-    *continuity.ROUTES,
     *application.ROUTES,
 )
 
@@ -48,7 +44,7 @@ def make_app(
 ) -> GuardMiddleware:
     """The default `policy` serves this machine only, without a key."""
     return application.make_application(
-        context, OPERATIONS, PAGES, policy or AccessPolicy(), limits, lifespan=_lifespan
+        context, OPERATIONS, PAGES, Sessions(context.database, policy or AccessPolicy()), limits, lifespan=_lifespan
     )
 
 

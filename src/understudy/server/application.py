@@ -20,21 +20,18 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from understudy import __version__
-from understudy.server.access import ABOUT, AccessPolicy, login_routes
+from understudy.server.access import ABOUT, Sessions, login_routes
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.operations import Call, Operation, Operations
+from understudy.server.operations import EVENTS, Call, Operation, Operations
 from understudy.server.pages import page
 from understudy.server.problems import EXCEPTION_HANDLERS, ProblemDocument
 from understudy.server.telemetry import Telemetry
-
-__all__ = ["OPERATIONS", "PARAMETER", "ROUTES", "document_of", "make_application"]
 
 STATIC = Path(__file__).parent / "static"
 OPERATIONS = Operations("server")
 
 Schema = dict[str, Any]
 VERSION = "3.1.0"
-EVENTS = "text/event-stream"
 REFERENCE = "#/components/schemas/{name}"
 PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 COMMON_ERRORS = {
@@ -68,7 +65,7 @@ def make_application(
     context: ApplicationContext,
     operations: Sequence[Operation],
     pages: Sequence[Route],
-    policy: AccessPolicy,
+    sessions: Sessions,
     limits: RequestLimits | None,
     *,
     about: str = ABOUT,
@@ -82,14 +79,16 @@ def make_application(
     """
     files = StaticFiles(directory=STATIC)
     routes: list[BaseRoute] = [operation.route() for operation in operations]
-    routes += [*pages, *login_routes(policy, about), Mount("/static", files)]
+    routes += [*pages, *login_routes(sessions, about), Mount("/static", files)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=dict(EXCEPTION_HANDLERS))
     app.router.redirect_slashes = False
     app.state.context = context
-    app.state.openapi = cache(partial(document_of, operations, policy.key is not None, summary))
+    app.state.openapi = cache(partial(document_of, operations, sessions.policy.key is not None, summary))
     templates: dict[Any, str] = {route.endpoint: route.path for route in routes if isinstance(route, Route)}
     templates[files] = "/static"
-    return GuardMiddleware(app, policy, limits or RequestLimits(), context.telemetry, templates, routes, token_prefixes)
+    return GuardMiddleware(
+        app, sessions, limits or RequestLimits(), context.telemetry, templates, routes, token_prefixes
+    )
 
 
 def document_of(operations: Iterable[Operation], keyed: bool, summary: str = SUMMARY) -> bytes:

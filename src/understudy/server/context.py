@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from understudy.metrics.utterances import UtteranceStore
 from understudy.people.memory import MEMORY_FILE, PeopleMemory
-from understudy.server.chats.remembering import ChatMemory
+from understudy.server.chats.scene import ChatMemory
 from understudy.server.chats.service import ChatService
 from understudy.server.database import DataFolder, ServerDatabase
 from understudy.server.executor import AgentExecutor
@@ -19,8 +19,6 @@ from understudy.server.story_registry import StoryRegistry
 from understudy.server.telemetry import Telemetry
 from understudy.server.uploads.service import UploadService
 from understudy.story.dialogue import Agent
-
-__all__ = ["AppContext", "Listed", "context_of"]
 
 DATABASE = "server.sqlite"
 

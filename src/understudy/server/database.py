@@ -25,8 +25,6 @@ from understudy.database.sqlite import Sqlite
 from understudy.errors import InputError, Unreachable
 from understudy.server.problems import Refused
 
-__all__ = ["DataFolder", "ServerDatabase", "migrations", "private_files"]
-
 LOCK_FILE = "server.lock"
 SERVER_FILES = ("server.*", "stories", "stories/*", "reading")
 """What a server creates in its folder; other files in the folder are left as they are."""

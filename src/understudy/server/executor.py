@@ -20,14 +20,11 @@ from typing import Any, TypeVar
 from understudy.agents.conversation import write_reply
 from understudy.agents.reply_text import continued, split_begun
 from understudy.progress import Cancellation
-from understudy.server.problems import Refused
+from understudy.server.problems import CLIENT_CLOSED, Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Agent, Reply, Sampling, Situation, StreamingAgent, Turn
-
-__all__ = ["CLIENT_CLOSED_REQUEST", "OPENING", "RETRY_AFTER_S", "AgentExecutor", "Asked", "Disconnected", "cancelled"]
 
 MAX_THREADS = 128
 RETRY_AFTER_S = 2
-CLIENT_CLOSED_REQUEST = 499  # nginx's status for a client that left; only the log shows it
 TICK_S = 0.02  # interval at which a queue without progress is checked
 CLOSE_S = 5.0  # how long work that nobody waits for any more may go on when the pool is closed
 IDLE_CPU = 0.5  # processors in use, below which the running work is taken to wait for something
@@ -176,7 +173,7 @@ class AgentExecutor:
             while True:
                 item = await queue.get()
                 if item is None:
-                    raise Refused("the reply was stopped", CLIENT_CLOSED_REQUEST)
+                    raise Refused("the reply was stopped", CLIENT_CLOSED)
                 if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, Reply):
@@ -270,7 +267,7 @@ class WorkerPool:
             if disconnected is None:
                 await turn
             elif not await _comes_before(turn, disconnected):
-                raise Refused("the client has disconnected", CLIENT_CLOSED_REQUEST)
+                raise Refused("the client has disconnected", CLIENT_CLOSED)
         except BaseException:
             self._leave(turn)
             raise

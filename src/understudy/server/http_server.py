@@ -29,8 +29,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from understudy.server.middleware import GuardMiddleware
 from understudy.server.telemetry import LOG, ThrottledLog
 
-__all__ = ["ConnectionLimits", "HttpServer", "ListeningSocket", "make_server"]
-
 WANTED_FILES = 16_384
 SPARE_FILES = 128  # for the database, stories, and reader processes
 HEAD, BODY, RESPONSE, CLOSING = "head", "body", "response", "closing"

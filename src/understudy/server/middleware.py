@@ -22,12 +22,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from understudy.server.access import AccessPolicy, AccessRole, is_allowed, session_token
+from understudy.server.access import AccessRole, Sessions, is_allowed, session_token
 from understudy.server.pages import bare_page
-from understudy.server.problems import Refused, problem_response
+from understudy.server.problems import CLIENT_CLOSED, Refused, problem_response
 from understudy.server.telemetry import LOG, Telemetry, error_location
-
-__all__ = ["ConcurrencyLimiter", "GuardMiddleware", "RequestLimits", "TokenBuckets"]
 
 MIB = 1024 * 1024
 MAX_CLIENTS = 10_000
@@ -128,7 +126,6 @@ NO_STORE = (b"cache-control", b"no-store")
 CHECKED_HEADERS = frozenset(
     {b"host", b"origin", b"sec-fetch-site", b"authorization", b"cookie", b"content-length", b"accept"}
 )
-CLIENT_CLOSED = 499  # the client disconnected before the response began
 
 
 class GuardMiddleware:
@@ -140,7 +137,7 @@ class GuardMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        policy: AccessPolicy,
+        sessions: Sessions,
         limits: RequestLimits,
         telemetry: Telemetry,
         templates: Mapping[Any, str],
@@ -148,7 +145,7 @@ class GuardMiddleware:
         token_prefixes: tuple[str, ...] = (),
     ) -> None:
         self.app, self._routes, self._token_prefixes = app, routes, token_prefixes
-        self.policy, self.limits = policy, limits
+        self.policy, self.limits, self._sessions = sessions.policy, limits, sessions
         self._telemetry, self._templates = telemetry, templates
         self._buckets = TokenBuckets(limits.per_second, limits.burst)
         self._keyless_buckets = TokenBuckets(limits.keyless_per_second, limits.keyless_burst)
@@ -262,7 +259,7 @@ class GuardMiddleware:
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() == "bearer":
             return self.policy.role_of(key.strip())
-        return await self.policy.sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
+        return await self._sessions.role_of(session_token(headers.get(b"cookie", b"").decode("latin-1")))
 
     def _check_public(self, path: str, address: str) -> None:
         if path.startswith(PUBLIC_PREFIX):

@@ -26,9 +26,8 @@ from understudy.errors import UnknownStory
 from understudy.server.context import AppContext, context_of
 from understudy.server.problems import Refused
 
-__all__ = ["ENCODER", "Call", "Operation", "Operations", "attachment"]
-
 ENCODER = msgspec.json.Encoder()
+EVENTS = "text/event-stream"
 JSON = re.compile(r"application/(?:[\w.+-]+\+)?json\s*(?:;|$)", re.IGNORECASE)
 FLOAT_FOR_INT = "got `float`"
 FIELD = re.compile(r"at `\$(?:\.)?([^`]*)`")

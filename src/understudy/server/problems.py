@@ -15,12 +15,8 @@ from starlette.responses import Response
 
 from understudy import errors
 
-__all__ = [
-    "EXCEPTION_HANDLERS", "ProblemDetail", "ProblemDocument", "Refused", "problem_of", "problem_response", "status_of",
-]  # fmt: skip
-
 STATUS_MESSAGES = {404: "there is nothing at that address", 405: "that address does not take this method"}
-CLIENT_CLOSED = 499  # for the log: the client has disconnected
+CLIENT_CLOSED = 499  # nginx's status for a client that left before the response began; only the log shows it
 NOT_THERE = (errors.UnknownStory, errors.UnknownCharacter, errors.UnknownMoment, errors.Unborn, errors.Dead)
 NOT_KNOWN = "nobody of that name, or more than one, is in the story by then: look at the cast, or give the full name"
 

@@ -21,8 +21,6 @@ from typing import Protocol
 
 from understudy.errors import InputError
 
-__all__ = ["serve_processes"]
-
 LOG = logging.getLogger("understudy.server")
 STOPPING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name))
 RESTART_S, LONGEST_RESTART_S = 0.5, 30.0  # how long the parent waits before it starts a child again

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import cache
 from typing import Any, Literal
 
+import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -19,8 +20,6 @@ from understudy.language.encoding.encoder import shipped_model
 from understudy.story.dialogue import Sampling
 from understudy.story.names import ShownNames
 from understudy.text import NameReplacer
-
-__all__ = ["EventStream", "ShownPieces", "StopSequences", "TokenLimit", "count_tokens", "cut", "total_tokens"]
 
 SHORT = 8_000  # characters whose tokens are counted fast enough for the event loop
 TOKENIZER = "tokenizer.json"
@@ -99,12 +98,9 @@ class TokenLimit:
 
 def cut(text: str, sampling: Sampling) -> tuple[str, Literal["stop", "length"]]:
     """A text that was not written for this request, as far as the request lets it go."""
-    ends = [index for index in map(text.find, sampling.stop) if index >= 0]
-    text = text[: min(ends)] if ends else text
-    if sampling.max_tokens is None:
-        return text, "stop"
-    text, is_truncated = truncate(text, sampling.max_tokens)
-    return text, "length" if is_truncated else "stop"
+    stops, limit = StopSequences(sampling.stop), TokenLimit(sampling.max_tokens)
+    text = limit.feed(stops.feed(text) + stops.finish())
+    return text, "length" if limit.is_reached else "stop"
 
 
 def truncate(text: str, max_tokens: int) -> tuple[str, bool]:
@@ -137,6 +133,11 @@ async def total_tokens(texts: Sequence[str]) -> int:
     """The tokens of texts together; many are counted off the event loop."""
     is_short = sum(map(len, texts)) < SHORT
     return sum(count_tokens(texts) if is_short else await asyncio.to_thread(count_tokens, texts))
+
+
+def server_event(name: str, document: object) -> bytes:
+    """A server-sent event, as its bytes."""
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(document))
 
 
 class EventStream(StreamingResponse):

@@ -16,8 +16,6 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from understudy.server.executor import AgentExecutor
 
-__all__ = ["LOG", "METRICS_TYPE", "Telemetry", "ThrottledLog", "error_location", "set_up_log"]
-
 LOG = logging.getLogger("understudy.server")
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

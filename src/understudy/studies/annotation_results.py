@@ -12,7 +12,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, permutations, product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +27,7 @@ from understudy.metrics.statistics import Estimate, Interval, totals_interval
 from understudy.people.draft import claim_lines
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Relation, Schema
+from understudy.studies import Study
 from understudy.studies.annotations import (
     FACTS,
     NONE,
@@ -40,10 +43,7 @@ from understudy.studies.annotations import (
     majority,
 )
 from understudy.studies.kind import GivenAnswer, answers_by, write_json_lines
-from understudy.studies.study import Study
 from understudy.text import fold
-
-__all__ = ["annotated_claims", "annotation_figures", "cast_text", "facts_of", "ties_of", "write_scenes"]
 
 Value = TypeVar("Value", str, tuple[str, ...])
 Row = dict[str, Any]
@@ -162,17 +162,14 @@ def cast_text(
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
 class ChapterClaims:
     """All that was stated of one chapter in one table: by each annotator, by the integrator, and by the author."""
 
-    def __init__(
-        self,
-        chapter: AnnotatedChapter,
-        annotators: Mapping[str, Sequence[AnnotatedRow]],
-        integrated: Sequence[AnnotatedRow] | None,
-        author: Sequence[AnnotatedRow],
-    ) -> None:
-        self.chapter, self.annotators, self.integrated, self.author = chapter, annotators, integrated, author
+    chapter: AnnotatedChapter
+    annotators: Mapping[str, Sequence[AnnotatedRow]]
+    integrated: Sequence[AnnotatedRow] | None
+    author: Sequence[AnnotatedRow]
 
     def pairs(self, with_whom: str) -> Iterator[tuple[Sequence[AnnotatedRow], Sequence[AnnotatedRow]]]:
         if with_whom == EACH_OTHER:
@@ -182,25 +179,16 @@ class ChapterClaims:
             yield from ((claims, reference) for claims in self.annotators.values())
 
 
-def _whole(claim: AnnotatedRow) -> Hashable:
-    return claim.key
-
-
 def _undated(claim: AnnotatedRow) -> Hashable:
     if isinstance(claim, AnnotatedFact):
         return claim.who, claim.attribute, fold(claim.value)
     return (claim.of, claim.to, claim.kind, claim.level) if isinstance(claim, AnnotatedTie) else claim.key[:2]
 
 
-def _subject(claim: AnnotatedRow) -> Hashable:
-    return claim.subject
-
-
-MATCHES: Mapping[str, Mapping[str, Callable[[AnnotatedRow], Hashable]]] = {
-    FACTS: {"whole": _whole, "undated": _undated, "subject": _subject},
-    TIES: {"whole": _whole, "undated": _undated, "subject": _subject},
-    SCENES: {"whole": _whole, "subject": _subject},
-}
+Part = Callable[[AnnotatedRow], Hashable]
+OF_SCENES: Mapping[str, Part] = {"whole": attrgetter("key"), "subject": attrgetter("subject")}
+OF_CLAIMS: Mapping[str, Part] = {"whole": attrgetter("key"), "undated": _undated, "subject": attrgetter("subject")}
+MATCHES = {FACTS: OF_CLAIMS, TIES: OF_CLAIMS, SCENES: OF_SCENES}
 
 
 def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int = 0) -> list[Row]:
@@ -216,11 +204,7 @@ def annotation_rows(by_table: Mapping[str, Sequence[ChapterClaims]], seed: int =
     return [*rows, *levels]
 
 
-def _f1(
-    pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]],
-    part: Callable[[AnnotatedRow], Hashable],
-    seed: int,
-) -> Estimate:
+def _f1(pairs: Sequence[tuple[int, Sequence[AnnotatedRow], Sequence[AnnotatedRow]]], part: Part, seed: int) -> Estimate:
     counts = []
     for _, ours, theirs in pairs:
         a, b = ({part(claim) for claim in claims} for claims in (ours, theirs))
@@ -254,15 +238,14 @@ def _possible_subjects(each: ChapterClaims, table: str) -> int:
     people: set[str] = set()
     for claims in each.annotators.values():
         for claim in claims:
-            people |= {claim.who} if isinstance(claim, AnnotatedFact) else _two(claim)
+            if isinstance(claim, AnnotatedFact):
+                people.add(claim.who)
+            elif isinstance(claim, AnnotatedTie):
+                people |= {claim.of, claim.to}
     schema = each.chapter.schema
     if table == FACTS:
         return len(people) * len(schema.attributes)
     return len(list(permutations(people, 2))) * (len(schema.kinds) + len(schema.levels))
-
-
-def _two(claim: AnnotatedRow) -> set[str]:
-    return {claim.of, claim.to} if isinstance(claim, AnnotatedTie) else set()
 
 
 def _level_alpha(chapters: Sequence[ChapterClaims], seed: int) -> Iterator[Row]:

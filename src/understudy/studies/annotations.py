@@ -24,12 +24,6 @@ from understudy.story.types import PROFILE, SECRET, Moment, Schema
 from understudy.studies.item import Answer, Block, Problem, ShownLine, StudyItem
 from understudy.text import did_you_mean, fold
 
-__all__ = [
-    "BY", "COLUMNS", "FACTS", "NONE", "OVER", "SCENES", "TIES", "AnnotatedChapter", "AnnotatedFact", "AnnotatedScene",
-    "AnnotatedTie", "annotation_problems", "claims_in", "claims_of", "differences", "integrated_draft", "is_undecided",
-    "majority",
-]  # fmt: skip
-
 FACTS, TIES, SCENES = "facts", "ties", "scenes"
 COLUMNS: Mapping[str, Mapping[str, str]] = {
     FACTS: {"who": "Who", "attribute": "Attribute", "value": "Value", "from": "From"},
@@ -328,11 +322,9 @@ def _contradictions(table: str, stated: Sequence[tuple[int, AnnotatedRow]]) -> I
     for index, claim in stated:
         if isinstance(claim, AnnotatedTie) and seen.setdefault((claim.subject, claim.since), claim) != claim:
             yield Problem(table, f"{claim.subject} has two levels from {claim.since.dotted}: keep one", index)
-    scenes = sorted(((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=_first_line)
+    scenes = sorted(
+        ((index, claim) for index, claim in stated if isinstance(claim, AnnotatedScene)), key=lambda pair: pair[1].first
+    )
     for (_, before), (index, after) in pairwise(scenes):
         if after.first <= before.last:
             yield Problem(table, f"This scene begins before the one from {before.first.dotted} is over.", index)
-
-
-def _first_line(pair: tuple[int, AnnotatedScene]) -> Moment:
-    return pair[1].first

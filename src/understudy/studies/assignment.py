@@ -22,14 +22,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from understudy.studies import Study
 from understudy.studies.item import StudyItem
 from understudy.studies.store import Participant, StoredStudy, StudyStore, now, time_text
-from understudy.studies.study import Study
-
-__all__ = [
-    "PERSON", "AssignedItems", "Assignment", "PersonProgress", "Seat", "assign_next", "assigned_to", "has_seat",
-    "is_to_come", "open_assignment", "progress_of", "seat_of", "seats_at", "sit_down", "time_ago", "time_ahead",
-]  # fmt: skip
 
 PERSON = "person"
 LOST_S = 30

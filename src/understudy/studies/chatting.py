@@ -30,21 +30,6 @@ from understudy.studies.item import Block, Option, Problem, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.store import ENDED, INVITED, Participant, StoredStudy, StudyStore, hash_token, now
 
-__all__ = [
-    "ChatView",
-    "StudyMessage",
-    "agent_leaves",
-    "asked_after",
-    "chat_view",
-    "finished_chat",
-    "look",
-    "owed_reply",
-    "renew_lease",
-    "reply_as_agent",
-    "say",
-    "with_transcripts",
-]
-
 KIND = "chat"
 PROFILE = "profile"
 WAITING, TALKING, OVER = "waiting", "talking", "over"

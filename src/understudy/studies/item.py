@@ -24,11 +24,6 @@ from typing import Any, Literal
 from understudy.errors import MissingExtra
 from understudy.text import guess_language, words
 
-__all__ = [
-    "Answer", "Block", "Option", "Problem", "Question", "ShownLine", "StudyItem", "answer_problems", "copied_words",
-    "count_words", "item_from_document", "message_problems", "shaped", "shortened",
-]  # fmt: skip
-
 LONGEST_TEXT = 10_000
 MOST_TEXTS = 500
 LETTERS_PER_WORD = 2  # of Japanese and Chinese, about, where their tokenizer is not installed

@@ -1,6 +1,6 @@
 """What a kind of study is: functions that make its items, check its answers and write its results.
 
-A kind is one module of `studies/kinds/` with a `KIND`; `kinds/__init__.py` lists them. Kinds that have people rate
+Kinds are in the modules of `studies/kinds/`; `kinds/__init__.py` lists them. Kinds that have people rate
 agents share the scales from 1 to 5 and the rows of means that are below.
 """
 
@@ -17,13 +17,8 @@ from typing import Any, TypeVar
 from understudy.metrics.statistics import Estimate, interval
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
+from understudy.studies import Study
 from understudy.studies.item import Answer, Option, Problem, Question, StudyItem
-from understudy.studies.study import Study
-
-__all__ = [
-    "RATED_SCALES", "GivenAnswer", "Kind", "Row", "answers_by", "mean_row", "scale_question", "simulated_rating",
-    "without_checks", "write_json_lines",
-]  # fmt: skip
 
 Row = dict[str, Any]
 Key = TypeVar("Key")
@@ -122,15 +117,16 @@ def mean_row(
     about: Mapping[str, Any],
     metric: str,
     answers: Iterable[GivenAnswer],
-    value: Callable[[GivenAnswer], float | None],
+    value: str | Callable[[GivenAnswer], float | None],
     paper: float | None = None,
     seed: int = 0,
 ) -> Row:
-    """The mean of a value over answers, those without one left out, and its interval.
+    """The mean of a value over answers, those without one left out, and its interval; `value` may name a question.
 
     Bootstrapped is what stands before the first dot of an item's name: whole chats, whole scenes.
     """
-    values = [(number, each.item.name.partition(".")[0]) for each in answers if (number := value(each)) is not None]
+    given = [(each, each.answer.get(value) if isinstance(value, str) else value(each)) for each in answers]
+    values = [(number, each.item.name.partition(".")[0]) for each, number in given if number is not None]
     if not values:
         return {**about, **Estimate.missing(metric, 0, "nobody has answered this").row(), "paper": paper}
     figure = interval([number for number, _ in values], [group for _, group in values], seed)

@@ -32,18 +32,13 @@ from understudy.guessing.scenes import Masked
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Agent
 from understudy.story.types import Line, Moment, Scene
+from understudy.studies import Study, load_study
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import RATED_SCALES, GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.kinds.guess import masked_item
 from understudy.studies.questions import load_agents
 from understudy.studies.store import ENDED, StoredStudy, StudyStore, hash_token, new_token, now
-from understudy.studies.study import Study, load_study
-
-__all__ = [
-    "IMPORTS", "add_finished", "agents_of", "attention_checks", "import_tvshowguess", "import_volunteers", "make_items",
-    "open_study", "study_name",
-]  # fmt: skip
 
 CHOSEN_TYPES = ("scale", "choice")
 

@@ -11,7 +11,6 @@ from typing import Any
 from understudy.errors import InputError, UnderstudyError
 from understudy.studies.assignment import (
     AssignedItems,
-    Assignment,
     PersonProgress,
     assign_next,
     assigned_to,
@@ -23,8 +22,6 @@ from understudy.studies.chatting import asked_after, finished_chat
 from understudy.studies.item import Problem, StudyItem, answer_problems, shaped
 from understudy.studies.kinds import kind_of
 from understudy.studies.store import ENDED, INVITED, PERSONAL_TABLES, Participant, StoredStudy, StudyStore, now
-
-__all__ = ["AnswerRefused", "View", "check_answer", "give_answer", "give_consent", "take_back", "view", "withdraw"]
 
 CONSENT, ITEM, CHAT, WAITING, DONE, CLOSED = "consent", "item", "chat", "waiting", "done", "closed"
 LONGEST_ASKED = 500
@@ -166,7 +163,7 @@ def _view(store: StudyStore, stored: StoredStudy, person: Participant) -> View:
     assignment = assign_next(store, stored, person, assigned)
     if assignment is None:
         return View(stored, WAITING if is_to_come(store, stored, assigned) else DONE, progress, can_undo)
-    item = _shown_to(store, stored, person, assignment)
+    item = _in_order(_prepared(store, stored, assignment.item), stored, person)
     draft = item.default if assignment.draft is None else json.loads(assignment.draft)
     return View(stored, ITEM, progress, can_undo, assignment.id, item, draft, assignment.comment)
 
@@ -185,12 +182,8 @@ def _view_of_chat(
     return View(stored, ITEM, progress, False, assignment.id, _in_order(item, stored, person))
 
 
-def _shown_to(store: StudyStore, stored: StoredStudy, person: Participant, assignment: Assignment) -> StudyItem:
-    """An item with earlier answers laid in, and its options in the person's order."""
-    return _in_order(_prepared(store, stored, assignment.item), stored, person)
-
-
 def _in_order(item: StudyItem, stored: StoredStudy, person: Participant) -> StudyItem:
+    """An item with its options in the person's order."""
     questions = []
     for question in item.questions:
         if question.is_shuffled:

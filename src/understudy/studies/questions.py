@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,19 +25,15 @@ from understudy.formats import embedded
 from understudy.formats.hpd import question_of, sessions
 from understudy.formats.story_folder import read_probes
 from understudy.people.draft import story_fingerprint
+from understudy.progress import Progress
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import USER_NAME, Agent, Situation, Turn, situation_at
 from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import tie_sentence
-from understudy.studies.item import Block, ShownLine
-from understudy.studies.study import Study, open_story
-
-__all__ = [
-    "OWN", "QUESTION_KEYS", "AgentReplies", "AskedQuestion", "dialogue_block", "load_agents", "persona_blocks",
-    "questions_of", "text_lines",
-]  # fmt: skip
+from understudy.studies import Study, open_story
+from understudy.studies.item import Block, Question, ShownLine, StudyItem
 
 OWN = "story"
 """In the place of an agent: whoever wrote the story."""
@@ -257,3 +253,25 @@ class AgentReplies:
             faced and (faced.name, faced.profile), [(turn.speaker, turn.text) for turn in question.history],
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(inputs, default=str).encode()).hexdigest()[:24]
+
+
+def reply_items(
+    study: Study,
+    story: Story | None,
+    asked: Sequence[AskedQuestion],
+    names: Sequence[str],
+    questions: tuple[Question, ...],
+    blocks: Callable[[AskedQuestion, str], Sequence[Block]],
+    progress: Progress,
+) -> list[StudyItem]:
+    """An item for each different reply to a question; what several agents say alike is judged once, for all of them."""
+    replies, items = AgentReplies(study, story), list[StudyItem]()
+    for number, question in enumerate(asked):
+        progress("Replies", number, len(asked))
+        for nth, (text, agents) in enumerate(replies.different(names, question), 1):
+            shown = tuple(blocks(question, text))
+            items.append(StudyItem(f"{question.name}.{nth}", shown, questions, {"agents": agents}))
+    progress("Replies", len(asked), len(asked))
+    if not items:
+        raise InputError("no question has a reply to judge: name `agents` that reply, or set `own = true`")
+    return items

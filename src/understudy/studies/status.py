@@ -15,15 +15,10 @@ from typing import Any
 
 from understudy.metrics.agreement import agreement_rows, item_disagreement, pairwise_agreement, person_agreement
 from understudy.metrics.ratings import Rating, RatingTable, Scale, people_needed, rating_tables, variance_components
+from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import kind_of
 from understudy.studies.store import StoredStudy, StudyStore
-from understudy.studies.study import Study
-
-__all__ = [
-    "StudyCounts", "StudyStatus", "agreement_of", "answers_that_count", "failed_checks", "rows_of", "status_of",
-    "tables_of",
-]  # fmt: skip
 
 HOUR = len("2026-01-01T00")
 MOST_COMMENTS = 100

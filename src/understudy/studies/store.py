@@ -19,14 +19,9 @@ from typing import Any
 
 from understudy.database import Database, Migration, migrate, open_database
 from understudy.errors import InputError, UnderstudyError
+from understudy.studies import Study, study_from_document
 from understudy.studies.item import Answer, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.study import Study, study_from_document
-
-__all__ = [
-    "APPLICATION_ID", "ENDED", "INVITED", "PERSONAL_TABLES", "Participant", "StoredStudy", "StudyStore", "UnknownToken",
-    "hash_token", "new_token", "now", "open_study_store", "time_text",
-]  # fmt: skip
 
 INVITED, ACTIVE, ENDED = "invited", "active", "ended"
 MOST_LINKS = 10_000

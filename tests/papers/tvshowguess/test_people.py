@@ -12,9 +12,9 @@ from understudy.guessing.scenes import Masked
 from understudy.papers.tvshowguess import bench_guess, people_speakers
 from understudy.progress import ignore_progress
 from understudy.story.types import Line, Moment, Scene
+from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.guess import KIND
-from understudy.studies.study import Study
+from understudy.studies.kinds.guess import GUESS as KIND
 
 SHOW = "The_Harbour"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from understudy.formats import read
-from understudy.server.names import situation_as_shown, situation_of
 from understudy.server.pages.talk import openers
+from understudy.server.story_registry import situation_as_shown, situation_of
 from understudy.story.dialogue import Situation
 from understudy.story.names import people_at, shown_names_at
 from understudy.story.persona import Persona

@@ -13,7 +13,8 @@ import pytest
 from studyserver import study_store
 from understudy.server.access import AccessPolicy
 from understudy.server.middleware import GuardMiddleware, RequestLimits
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.studies.store import StudyStore
 
 KEY = "a long and quite random key"

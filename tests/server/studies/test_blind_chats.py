@@ -14,12 +14,13 @@ from server.studies.conftest import AskStudy, request
 from understudy.progress import ignore_progress
 from understudy.server.access import AccessPolicy
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.story.dialogue import Reply, Situation, Turn
+from understudy.studies import Study
 from understudy.studies.chatting import chat_view, reply_as_agent
-from understudy.studies.kinds.chat import KIND
+from understudy.studies.kinds.chats import CHAT as KIND
 from understudy.studies.store import StudyStore
-from understudy.studies.study import Study
 
 PROFILES = [
     [f"i collect {what}.", f"my aunt sells {what}."] for what in ("stamps", "clocks", "roses", "boats", "coins")

@@ -8,7 +8,8 @@ import pytest
 
 from server.studies.conftest import AS_ORGANISER, AskStudy
 from studyserver import RATED, study_of
-from understudy.server.studies.routes import pace_bars, pace_chart, since
+from understudy.server.drawing.charts import pace_bars, pace_chart
+from understudy.server.studies.routes import since
 from understudy.studies.store import StudyStore
 
 NOW = datetime(2026, 1, 3, 12, 59, tzinfo=UTC)

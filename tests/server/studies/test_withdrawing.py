@@ -14,7 +14,8 @@ from server.conftest import serving
 from studyserver import RATED, study_of, write_chat
 from understudy.agents import Scripted
 from understudy.server.middleware import RequestLimits
-from understudy.server.studies import StudyContext, make_study_app
+from understudy.server.studies import StudyContext
+from understudy.server.studies.routes import make_study_app
 from understudy.studies import participation
 from understudy.studies.opening import open_study
 from understudy.studies.store import StudyStore, open_study_store

@@ -11,12 +11,12 @@ from understudy.formats import read
 from understudy.progress import ignore_progress
 from understudy.story.persona import persona_at
 from understudy.story.types import Fact, Relation, holding_at
+from understudy.studies import Study
 from understudy.studies.item import Problem, StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.annotate import KIND
+from understudy.studies.kinds.annotate import ANNOTATE as KIND
 from understudy.studies.participation import give_answer, give_consent, view
 from understudy.studies.store import open_study_store
-from understudy.studies.study import Study
 
 SCRIPT = """\
 # part 1

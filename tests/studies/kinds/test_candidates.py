@@ -14,10 +14,10 @@ from understudy.errors import InputError
 from understudy.papers.hpd.measures import ranking_marks
 from understudy.papers.hpd.sessions import load_questions
 from understudy.progress import ignore_progress
+from understudy.studies import Study
 from understudy.studies.item import StudyItem, answer_problems
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.candidates import KIND
-from understudy.studies.study import Study
+from understudy.studies.kinds.hpd import CANDIDATES as KIND
 
 
 def questions(folder: Path, count: int = 12, **material: Any) -> Study:

@@ -14,10 +14,10 @@ import pytest
 
 from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
+from understudy.studies import Study
 from understudy.studies.item import Question, StudyItem, item_from_document
 from understudy.studies.kind import Kind
 from understudy.studies.kinds import KINDS
-from understudy.studies.study import Study
 
 FEW = 3
 WRITERS = ("agent", "agents", "speaker", "a", "b", "proposed")

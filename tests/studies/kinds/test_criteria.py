@@ -8,9 +8,9 @@ from pathlib import Path
 import hpdsessions
 import realdata
 from studies.samples import crowd, items_of, study_of
+from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
-from understudy.studies.study import Study
 
 KIND = KINDS["criteria"]
 SCALES = ["fluency", "scene", "attributes", "relations"]

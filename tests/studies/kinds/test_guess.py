@@ -10,10 +10,10 @@ import pytest
 from understudy.errors import InputError
 from understudy.formats.annotations import Instance, read_annotations, read_needed_scenes, read_speaker_guesses
 from understudy.progress import ignore_progress
+from understudy.studies import Study
 from understudy.studies.item import StudyItem, item_from_document
 from understudy.studies.kind import GivenAnswer
-from understudy.studies.kinds.guess import KIND
-from understudy.studies.study import Study
+from understudy.studies.kinds.guess import GUESS as KIND
 
 SHOW = [
     {

@@ -12,10 +12,10 @@ import pytest
 from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
 from understudy.papers.utterance_metrics.bench import bench_voice, judged_in
+from understudy.studies import Study
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
 from understudy.studies.kinds.likely import number_of_likelies
-from understudy.studies.study import Study
 
 KIND = KINDS["likely"]
 OF_AGENTS = ("characters", "questions", "agents", "own", "limit")

@@ -12,10 +12,10 @@ import pytest
 import hpdsessions
 from studies.samples import crowd, items_of, study_of
 from understudy.errors import InputError
+from understudy.studies import Study
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
-from understudy.studies.study import Study
 
 KIND = KINDS["prefer"]
 AGENTS = ["one", "two", "three"]

@@ -14,10 +14,10 @@ from understudy.formats import read
 from understudy.formats.chat_records import read_judged_chats
 from understudy.papers.personachat.judged_chats import bench_judged_chats
 from understudy.story.persona import persona_at
+from understudy.studies import Study
 from understudy.studies.item import StudyItem
 from understudy.studies.kind import GivenAnswer
 from understudy.studies.kinds import KINDS
-from understudy.studies.study import Study
 
 KIND = KINDS["rate"]
 

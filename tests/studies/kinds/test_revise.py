@@ -13,7 +13,7 @@ from understudy.errors import InputError
 from understudy.formats.chat_records import read_persona_records
 from understudy.studies.item import StudyItem, answer_problems
 from understudy.studies.kinds import KINDS
-from understudy.studies.kinds.revise import shared_forms
+from understudy.studies.kinds.personas import shared_forms
 
 KIND = KINDS["revise"]
 

@@ -11,8 +11,15 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from understudy.bench.report.charts import Bar, curves_section, forest_section, learning_section, panel
-from understudy.bench.report.guessing import confusions_section, flows_section
+from understudy.bench.report.charts import (
+    Bar,
+    confusions_section,
+    curves_section,
+    flows_section,
+    forest_section,
+    learning_section,
+    panel,
+)
 from understudy.bench.report.page import foldable, legend, page, section, table
 
 __all__ = ["html_report"]
@@ -144,10 +151,7 @@ def _figures_table(rows: Sequence[Row], below: bool) -> str:
         by_metric = {row["metric"]: row for row in group}
         notes = dict.fromkeys(str(note) for row in group if (note := row.get("reason") or row.get("judged_by")))
         trained = group[0].get("trained_on")
-        line = [
-            "" if judged == last else _text(judged),
-            _text(agent + (f" (trained on {trained})" if trained else "")),
-        ]
+        line = ["" if judged == last else _text(judged), _text(agent + (f" (trained on {trained})" if trained else ""))]
         line += [_cell(by_metric.get(metric), below) for metric in metrics]
         theirs = "" if below else ", ".join(_number(row["paper"]) for row in with_paper)
         count = max(row["n"] for row in group)

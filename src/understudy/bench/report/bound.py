@@ -6,24 +6,12 @@ An SVG that stands by itself, or a page with the figures beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from understudy.bench.report.page import (
-    DARK,
-    FONT,
-    LIGHT,
-    ChartArea,
-    colour,
-    element,
-    label,
-    page,
-    path,
-    section,
-    table,
-    tooltip_of,
-)
+from understudy.bench.report.page import DARK, FONT, LIGHT, colour, page, section, table
+from understudy.svg import NAMESPACE, ChartArea, Markup, coordinates, element, label, line
 
 __all__ = ["BoundPlot", "Figure", "Share", "bound_page", "bound_svg"]
 
@@ -71,58 +59,61 @@ def bound_page(plot: BoundPlot, note: str, bounds: Sequence[tuple[float, Sequenc
 
 
 def bound_svg(plot: BoundPlot) -> str:
-    area = ChartArea(360, 340, left=44, right=16, top=48 + ROW * len(plot.shares), bottom=48)
     bounds = sorted({bound for share in plot.shares for bound, _ in share.points} | {plot.bound})
-    position, ticks = _axis(bounds[0], bounds[-1])
+    is_logarithmic = bounds[0] > 0 and bounds[-1] > 10 and bounds[-1] / bounds[0] > SPREAD
+    ends = (math.log10(bounds[0]), math.log10(bounds[-1])) if is_logarithmic else (bounds[0], bounds[-1])
+    if ends[0] == ends[1]:
+        ends = ends[0] - 0.5, ends[1] + 0.5
+    area = ChartArea(360, 340, left=44, right=16, top=48 + ROW * len(plot.shares), bottom=48, across=ends)
 
-    def points(line: Iterable[tuple[float, float]]) -> str:
-        return "L".join(f"{area.x(position(bound))} {area.y(share)}" for bound, share in line)
+    def position(bound: float) -> float:
+        return math.log10(bound) if is_logarithmic else bound
 
-    chosen = area.x(position(plot.bound))
-    parts = [element("style", STYLE), element("rect", class_="page", width=area.width, height=area.height, rx=10)]
-    parts.append(label(plot.rule, 14, 22, "title"))
-    parts += [area.across(share, f"{share:g}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    for tick in ticks:
+    def corners(shares: Iterable[tuple[float, float]]) -> str:
+        return coordinates((area.x(position(bound)), area.y(share)) for bound, share in shares)
+
+    parts = [
+        element("style", Markup(STYLE)),
+        element("rect", class_="page", width=area.width, height=area.height, rx=10),
+    ]
+    parts.append(label(plot.rule, (14, 22), class_="title"))
+    for height in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts += [area.horizontal("grid", height), area.beside(height, f"{height:g}")]
+    for tick in _ticks(*ends, is_logarithmic):
         x = area.x(position(tick))
-        parts += [path("grid", f"M{x} {area.y(0)}v4"), label(f"{tick:,.6g}", x, area.y(0) + 16, anchor="middle")]
+        parts += [line("grid", (x, area.foot), (x, area.foot + 4)), area.below(position(tick), f"{tick:,.6g}")]
     for index, share in enumerate(plot.shares):
         band = sorted(share.band)
         if band:
             outline = [(bound, high) for bound, _, high in band] + [(bound, low) for bound, low, _ in reversed(band)]
-            parts.append(path(f"{colour(index)} band", f"M{points(outline)}Z"))
+            parts.append(element("polygon", class_=f"{colour(index)} band", points=corners(outline)))
     for index, share in enumerate(plot.shares):
-        parts.append(path(f"{colour(index, 's')} line", f"M{points(sorted(share.points))}", share.name))
-    parts.append(path("chosen", f"M{chosen} {area.y(0)}V{area.y(1)}", plot.rule))
+        class_ = f"{colour(index, 's')} line"
+        parts.append(element("polyline", tooltip=share.name, class_=class_, points=corners(sorted(share.points))))
+    chosen = area.x(position(plot.bound))
+    parts.append(line("chosen", (chosen, area.foot), (chosen, area.top), tooltip=plot.rule))
     for index, share in enumerate(plot.shares):
-        tooltip = tooltip_of(share.summary)
-        parts.append(
-            element("circle", tooltip, class_=f"{colour(index)} dot", cx=chosen, cy=area.y(share.chosen), r=4.5)
-        )
+        at = {"cx": chosen, "cy": area.y(share.chosen), "r": 4.5}
+        parts.append(element("circle", tooltip=share.summary, class_=f"{colour(index)} dot", **at))
         parts.append(element("rect", class_=colour(index), x=14, y=32 + ROW * index, width=11, height=11, rx=3))
-        parts.append(label(share.summary, 32, 42 + ROW * index, "name"))
-    parts.append(
-        label(f"{plot.metric} at {'least' if plot.at_least else 'most'}", area.x(0.5), area.height - 8, anchor="middle")
-    )
+        parts.append(label(share.summary, (32, 42 + ROW * index), class_="name"))
+    axis = f"{plot.metric} at {'least' if plot.at_least else 'most'}"
+    parts.append(label(axis, ((area.left + area.width - area.right) / 2, area.height - 8), "middle"))
     summary = "; ".join(share.summary for share in plot.shares)
     return element(
-        "svg", *parts, xmlns="http://www.w3.org/2000/svg", class_="drawing",
-        viewBox=f"0 0 {area.width} {area.height}", role="img", aria_label=f"{plot.rule}: {summary}",
+        "svg", *parts, xmlns=NAMESPACE, class_="drawing", viewBox=f"0 0 {area.width} {area.height}", role="img",
+        aria_label=f"{plot.rule}: {summary}",
     ) + "\n"  # fmt: skip
 
 
-def _axis(low: float, high: float) -> tuple[Callable[[float], float], list[float]]:
-    """Which share of the axis a bound lies at, and the round numbers to write below."""
-    if low > 0 and high > 10 and high / low > SPREAD:
-        least, most = math.log10(low), math.log10(high)
-        ticks = [10.0**decade for decade in range(math.ceil(least), math.floor(most) + 1)]
-        return lambda bound: (math.log10(bound) - least) / (most - least), ticks
-    if high == low:
-        low, high = low - 0.5, high + 0.5
-    rough = (high - low) / TICKS
+def _ticks(first: float, last: float, is_logarithmic: bool) -> list[float]:
+    """The round numbers to write below the axis."""
+    if is_logarithmic:
+        return [10.0**decade for decade in range(math.ceil(first), math.floor(last) + 1)]
+    rough = (last - first) / TICKS
     power = 10 ** math.floor(math.log10(rough))
     step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= rough)
-    ticks = [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return lambda bound: (bound - low) / (high - low), ticks
+    return [number * step for number in range(math.ceil(first / step), math.floor(last / step) + 1)]
 
 
 def _figures(plot: BoundPlot, bounds: Sequence[tuple[float, Sequence[Figure]]]) -> str:
@@ -144,11 +135,12 @@ def _colours(palette: Sequence[str]) -> str:
 
 
 STYLE = f"""
-text {{ fill: #1d2024; font: 13px {FONT}; }} .title {{ font-weight: 600; font-size: 15px; }}
-.axis {{ fill: #5d646e; font-size: 12px; }} .page {{ fill: #fff; }} .grid {{ stroke: #dfe1e4; fill: none; }}
+text {{ fill: #5d646e; font: 12px {FONT}; }} .name, .title {{ fill: #1d2024; font-size: 13px; }}
+.title {{ font-weight: 600; font-size: 15px; }} .page {{ fill: #fff; }} .grid {{ stroke: #dfe1e4; fill: none; }}
 .line {{ fill: none; stroke-width: 2; stroke-linejoin: round; }} .band {{ opacity: .16; }}
 .chosen {{ stroke: #1d2024; stroke-width: 1.5; stroke-dasharray: 4 3; fill: none; }}
 .dot {{ stroke: #fff; stroke-width: 1.5; }} {_colours(LIGHT)}
-@media (prefers-color-scheme: dark) {{ text {{ fill: #e8e9eb; }} .axis {{ fill: #a0a7b1; }} .page {{ fill: #1d2024; }}
-.grid {{ stroke: #363b42; }} .chosen {{ stroke: #e8e9eb; }} .dot {{ stroke: #1d2024; }} {_colours(DARK)} }}
+@media (prefers-color-scheme: dark) {{ text {{ fill: #a0a7b1; }} .name, .title {{ fill: #e8e9eb; }}
+.page {{ fill: #1d2024; }} .grid {{ stroke: #363b42; }} .chosen {{ stroke: #e8e9eb; }} .dot {{ stroke: #1d2024; }}
+{_colours(DARK)} }}
 """

@@ -1,31 +1,15 @@
-"""What reports are made of: the page and its style (no script, nothing fetched, light and dark), tables, and SVG."""
+"""What reports are made of: the page and its style (no script, nothing fetched, light and dark), tables, pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-__all__ = [
-    "COLOURS",
-    "DARK",
-    "FONT",
-    "LIGHT",
-    "ChartArea",
-    "colour",
-    "element",
-    "foldable",
-    "label",
-    "legend",
-    "page",
-    "path",
-    "picture",
-    "section",
-    "table",
-    "tooltip_of",
-]
+from understudy.svg import Markup, element, label
+
+__all__ = ["COLOURS", "DARK", "FONT", "LIGHT", "colour", "foldable", "legend", "page", "picture", "section", "table"]
 
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
@@ -99,73 +83,16 @@ def table(
     return f"<div class='scroll'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-# Pictures, as SVG.
-
-
-def element(tag: str, *children: str, **attributes: object) -> str:
-    """One element of children that are markup; `class_` becomes `class`, `text_anchor` `text-anchor`."""
-    written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_written(value))}"'
-        for name, value in attributes.items()
-        if value is not None
-    )
-    return f"<{tag}{written}>{''.join(children)}</{tag}>"
-
-
-def label(text: str, x: float, y: float, class_: str = "axis", anchor: str | None = None, **attributes: object) -> str:
-    """A text that stands on a point, or ends or has its middle there."""
-    return element("text", escape(text), class_=class_, x=x, y=y, text_anchor=anchor, **attributes)
-
-
-def path(class_: str, d: str, tooltip: str = "", **attributes: object) -> str:
-    return element("path", tooltip_of(tooltip), class_=class_, d=d, **attributes)
-
-
-def tooltip_of(text: str) -> str:
-    return element("title", escape(text)) if text else ""
-
-
-def picture(title: str, width: float, height: float, *parts: str, summary: str = "") -> str:
+def picture(title: str, width: float, height: float, *parts: str, summary: str = "") -> Markup:
     """A titled picture in a box of the page; `summary` says to screen readers what it shows."""
     is_long = len(title) > width / LETTER
     close: dict[str, Any] = {"textLength": width - 4, "lengthAdjust": "spacingAndGlyphs"} if is_long else {}
     return element(
-        "svg", label(title, 2, 16, "title", **close) if title else "", *parts, class_="panel",
+        "svg", *([label(title, (2, 16), class_="title", **close)] if title else ()), *parts, class_="panel",
         viewBox=f"0 0 {width:g} {height:g}", role="img", aria_label=": ".join(filter(None, (title, summary))),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class ChartArea:
-    """The area of a chart within its margins. Shares of it, 0 to 1, count from its left and from its bottom."""
-
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-
-    def x(self, share: float) -> float:
-        return round(self.left + (self.width - self.left - self.right) * share, 1)
-
-    def y(self, share: float) -> float:
-        return round(self.height - self.bottom - (self.height - self.top - self.bottom) * share, 1)
-
-    def across(self, share: float, text: str) -> str:
-        """A line of the grid from left to right, with what it stands for."""
-        line = path("grid", f"M{self.left} {self.y(share)}H{self.width - self.right}")
-        return line + label(text, self.left - 5, self.y(share) + 4, anchor="end")
-
-    def foot(self, share: float, text: str) -> str:
-        """What a place on the lower edge stands for."""
-        return label(text, self.x(share), self.y(0) + 15, anchor="middle")
 
 
 def colour(index: int, of: str = "c") -> str:
     """The class of the colour of something by its number; `of` a line it is 's'."""
     return f"{of}{index % len(COLOURS)}"
-
-
-def _written(value: object) -> str:
-    return f"{value:.1f}" if isinstance(value, float) else str(value)

@@ -26,8 +26,6 @@ from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 from understudy.server.telemetry import LOG
 
-__all__ = ["ChatLeases"]
-
 LEASE_S = 10.0
 RENEW_S = 2.5
 POLL_S = 0.2  # for a lease that another process holds, and for stops that were passed on

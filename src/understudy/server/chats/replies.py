@@ -20,32 +20,17 @@ import msgspec
 from understudy.agents.conversation import message_last
 from understudy.errors import UnderstudyError
 from understudy.progress import Cancellation
-from understudy.server.chats.remembering import ChatMemory
-from understudy.server.chats.scene import history_for, situation_in
-from understudy.server.chats.schemas import MessageDocument, Why, why_of
+from understudy.server.chats.scene import ChatMemory, history_for, situation_in
+from understudy.server.chats.schemas import EvidenceDocument, MessageDocument, Why, why_of
 from understudy.server.chats.store import Chat, Message
 from understudy.server.executor import AgentExecutor
-from understudy.server.names import reply_as_shown
-from understudy.server.problems import ProblemDocument, problem_response
-from understudy.server.schemas import EvidenceDocument
-from understudy.server.story_registry import StoryRegistry
-from understudy.server.streaming import ShownPieces
+from understudy.server.problems import ProblemDocument, problem_of
+from understudy.server.story_registry import StoryRegistry, reply_as_shown
+from understudy.server.streaming import ShownPieces, server_event
 from understudy.story.dialogue import USER_NAME, Reply, Sampling, Situation, Turn
 from understudy.story.names import ShownNames, people_at, shown_names, shown_names_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = [
-    "MAX_ANSWERS",
-    "Listener",
-    "LiveReply",
-    "ReplyGenerator",
-    "ReplyStream",
-    "continued",
-    "split_tokens",
-    "texts_tried",
-    "who_answers",
-]
 
 SOURCE_KINDS = frozenset({"exchange", "approved", "bank", "script"})
 """Evidence of where a reply was taken from, which does not hold for another candidate."""
@@ -277,18 +262,10 @@ def _is_unspaced(form: str) -> bool:
 TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+\s*|\s+")
 
 
-class Event(msgspec.Struct):
-    """`said` (the user's message, stored), `thinking` (who is about to reply), `reply` (whose first token follows),
-    `token`, `done` (the whole message), `problem`, `end`."""
-
-    name: str
-    data: bytes
-
-    def encode(self) -> bytes:
-        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), self.data)
-
-
-Item = Event | MessageDocument | UnderstudyError
+Item = bytes | MessageDocument | UnderstudyError
+"""An event: `said` (the user's message, stored), `thinking` (who is about to reply), `reply` (whose first token
+follows), `token`, `done` (the whole message), `problem`, `end`. A message is a reply that is still to be cut into some,
+an error a problem."""
 
 
 @dataclass(slots=True)
@@ -334,7 +311,7 @@ class ReplyStream:
         self.cancellation.cancel()
 
     def send(self, name: str, document: object) -> None:
-        self._queue.put_nowait(Event(name, msgspec.json.encode(document)))
+        self._queue.put_nowait(server_event(name, document))
 
     def begin_reply(self, live: LiveReply, opening: object) -> None:
         """Announce a reply that is being written."""
@@ -372,35 +349,32 @@ class ReplyStream:
             raise first
         return self._events_from(first)
 
-    async def _events_from(
-        self, first: Event | MessageDocument | UnderstudyError | None
-    ) -> AsyncGenerator[bytes, None]:
+    async def _events_from(self, first: Item | None) -> AsyncGenerator[bytes, None]:
         item = first
         while item is not None and not self.stopped:
             if isinstance(item, MessageDocument):
                 async for event in self._reply_events(item):
                     yield event
             elif isinstance(item, UnderstudyError):
-                document = msgspec.json.decode(problem_response(item).body, type=ProblemDocument)
-                yield Event("problem", msgspec.json.encode(document)).encode()
+                yield server_event("problem", ProblemDocument(problem_of(item)))
             else:
-                yield item.encode()
+                yield item
             if not self.stopped:
                 item = await self._queue.get()
         if not self.stopped:
-            yield Event("end", b"{}").encode()
+            yield server_event("end", {})
 
     async def _reply_events(self, message: MessageDocument) -> AsyncGenerator[bytes, None]:
         self._started.add(message.id)
         opening = {"id": message.id, "parent": message.parent, "author": message.author, "when": message.when}
-        yield Event("reply", msgspec.json.encode(opening)).encode()
+        yield server_event("reply", opening)
         for token in split_tokens(message.text):
             if self.stopped:
                 return
-            yield Event("token", msgspec.json.encode({"message": message.id, "text": token})).encode()
+            yield server_event("token", {"message": message.id, "text": token})
             if self._pace_s:
                 await asyncio.sleep(self._pace_s)
-        yield Event("done", msgspec.json.encode(message)).encode()
+        yield server_event("done", message)
 
 
 def split_tokens(text: str) -> list[str]:

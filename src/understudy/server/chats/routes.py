@@ -12,14 +12,12 @@ import msgspec
 from starlette.responses import Response
 
 from understudy.server.chats import schemas
-from understudy.server.chats.remembering import MemoryDocument, MemorySwitch, RememberedText
+from understudy.server.chats.scene import MemoryDocument, MemorySwitch, RememberedText
 from understudy.server.chats.store import OwnPersona
-from understudy.server.operations import Call, Operations
+from understudy.server.operations import EVENTS, Call, Operations
 from understudy.server.problems import Refused
 from understudy.server.streaming import EventStream
 from understudy.story.dialogue import USER_NAME, StreamingAgent
-
-__all__ = ["OPERATIONS"]
 
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -39,7 +37,6 @@ CHAT = "/api/chats/{chat}"
 MESSAGE = CHAT + "/messages/{message}"
 MEMORY = CHAT + "/memory"
 SENTENCE = MEMORY + "/{number}"
-EVENTS = "text/event-stream"
 
 OPERATIONS = Operations("chats")
 

@@ -1,4 +1,7 @@
-"""Requests and responses of the chat API. Names are those shown at the moment, never the true ones behind them."""
+"""Requests and responses of the chat API, and what other APIs share with it: what a reply was made from.
+
+Names are those shown at the moment, never the true ones behind them.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,12 @@ from typing import Annotated, Literal
 import msgspec
 
 from understudy.errors import StoryError
+from understudy.formats.documents import reply_document
 from understudy.server.chats.store import Chat, Message, title_from
-from understudy.server.names import speakers_before
-from understudy.server.schemas import CandidateDocument, EvidenceDocument, reply_struct
+from understudy.server.story_registry import speakers_before
 from understudy.story.dialogue import MAX_DESCRIPTION, MAX_NAME, Reply, Sampling
 from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
-
-__all__ = [
-    "AgentDocument", "AgentList", "ChatChanges", "ChatDocument", "ChatList", "ChatSummary", "ChatsQuery", "Difference",
-    "EditedMessage", "ExportFormat", "ExportQuery", "MessageDocument", "NewChat", "NewMessage", "NewTurn",
-    "PersonaList", "SamplingSettings", "ShownCast", "SpeakerPersona", "StopRequest", "Why", "chat_document",
-    "chat_summary", "message_document", "moment_in_words", "shown_cast_at", "why_of",
-]  # fmt: skip
 
 MAX_TEXT = 4000
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -84,18 +80,17 @@ class ChatChanges(msgspec.Struct, forbid_unknown_fields=True):
     shown: Annotated[Number | None, msgspec.Meta(description="a message whose branch is to be shown")] = None
 
 
-class NewMessage(msgspec.Struct, forbid_unknown_fields=True):
+class EditedMessage(msgspec.Struct, forbid_unknown_fields=True):
     text: Text
+
+
+class NewMessage(EditedMessage, forbid_unknown_fields=True):
     answerers: Annotated[
         Cast | None,
         msgspec.Meta(
             description="who of the scene answers, in this order; null: whoever is spoken to, else the next in turn"
         ),
     ] = None
-
-
-class EditedMessage(msgspec.Struct, forbid_unknown_fields=True):
-    text: Text
 
 
 class NewTurn(msgspec.Struct, forbid_unknown_fields=True):
@@ -286,3 +281,50 @@ def moment_in_words(moment: str, story: Story | None) -> str:
     except StoryError:  # the story was read again and is shorter now
         return moment
     return words[:1].upper() + words[1:]
+
+
+class FindingDocument(msgspec.Struct):
+    """Where in the text something was found that nobody wrote, and how surely."""
+
+    confidence: float
+    sources: list[str]
+
+
+class EvidenceDocument(msgspec.Struct):
+    """Something that a reply was made from: a profile sentence, a tie, a memory, an exchange."""
+
+    kind: str
+    text: str
+    moment: str | None
+    words: list[str]
+    found: FindingDocument | msgspec.UnsetType = msgspec.UNSET
+
+
+class CandidateDocument(msgspec.Struct):
+    """A reply that was considered; `text` is blank where it tells what is not known yet."""
+
+    text: str
+    score: Annotated[float | None, msgspec.Meta(description="higher is better; null where nothing was compared")]
+    moment: str | None
+    source: Annotated[str, msgspec.Meta(description="'writer', or the kind of evidence it was taken from")] = ""
+    rejected: Annotated[str, msgspec.Meta(description="why it was kept back; blank where it was not")] = ""
+
+
+class UsageDocument(msgspec.Struct):
+    """What a reply cost in a language model."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class ReplyDocument(msgspec.Struct):
+    reply: str
+    evidence: list[EvidenceDocument]
+    candidates: list[CandidateDocument]
+    usage: UsageDocument | None = None
+
+
+def reply_struct(reply: Reply) -> ReplyDocument:
+    return msgspec.convert(reply_document(reply), ReplyDocument)

@@ -1,7 +1,7 @@
 """The chat service: creates, changes and continues chats, and streams replies.
 
 Requests to a chat are handled in the order they came. A reply that is chosen whole is stored before its first word is
-streamed, and one that is written while it comes (see `answering`). A character at an earlier moment does
+streamed, and one that is written while it comes (see `turns`). A character at an earlier moment does
 not remember what was said at a later one.
 """
 
@@ -20,11 +20,16 @@ import msgspec
 from understudy.database import Database
 from understudy.errors import UnderstudyError
 from understudy.server.chats import store
-from understudy.server.chats.answering import Answering, cut_live
 from understudy.server.chats.leases import ChatLeases
-from understudy.server.chats.remembering import ChatMemory
 from understudy.server.chats.replies import ReplyGenerator, ReplyStream, split_tokens
-from understudy.server.chats.scene import ResolvedScene, differences, greeting_messages, resolve_scene, still_possible
+from understudy.server.chats.scene import (
+    ChatMemory,
+    ResolvedScene,
+    differences,
+    greeting_messages,
+    resolve_scene,
+    still_possible,
+)
 from understudy.server.chats.schemas import (
     ChatDocument,
     ChatSummary,
@@ -36,7 +41,7 @@ from understudy.server.chats.schemas import (
     shown_cast_at,
 )
 from understudy.server.chats.store import Chat, Message, OwnPersona
-from understudy.server.chats.turns import ChatTurns
+from understudy.server.chats.turns import ChatTurns, cut_live
 from understudy.server.database import ServerDatabase
 from understudy.server.executor import RETRY_AFTER_S, AgentExecutor
 from understudy.server.problems import Refused
@@ -45,8 +50,6 @@ from understudy.server.telemetry import LOG
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 from understudy.story.names import shown_names
 from understudy.story.types import Moment
-
-__all__ = ["ChatService"]
 
 PACE_S = 0.025  # between two words: fast enough to read along
 MAX_LISTED, MAX_DELETED_LISTED = 200, 20
@@ -75,8 +78,7 @@ class ChatService:
         self._executor = executor
         replies = ReplyGenerator(registry, executor, memory)
         self._leases = ChatLeases(database)
-        answering = Answering(database, registry, replies, self._leases)
-        self._turns = ChatTurns(database, registry, answering, replies, memory)
+        self._turns = ChatTurns(database, registry, replies, self._leases, memory)
         self._locks = WeakValueDictionary[str, asyncio.Lock]()
         self._streams: WeakSet[ReplyStream] = WeakSet()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -19,12 +19,6 @@ from understudy.database import Database
 from understudy.server.problems import Refused
 from understudy.story.dialogue import DEFAULT_SAMPLING, Sampling
 
-__all__ = [
-    "Chat", "Message", "OwnPersona", "append", "as_of", "branch", "children", "create", "delete", "delete_persona",
-    "get_chat", "get_message", "list_chats", "list_personas", "open_with", "path", "purge", "put_back", "remove",
-    "reserve_ids", "restore", "rewrite", "set_unanswered", "show_branch", "texts", "title_from", "truncate", "update",
-]  # fmt: skip
-
 MAX_TITLE = 60
 MARKS = re.compile(r"[*`]+")
 CHAT_COLUMNS = (

@@ -1,4 +1,4 @@
-"""Charts over story time: how feelings towards a person went, and who learns what when.
+"""Charts over story time, how feelings towards a person went and who learns what when; and the pace of a study.
 
 The horizontal axis is story time, on which every scene that was reached is equally wide. Affection and familiarity are
 step lines with a mark at each change. In the chart of learning people are rows, with a mark where somebody first hears
@@ -8,30 +8,30 @@ of an item; marks of one row that would overlap stand below each other. It is fo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-
-from markupsafe import Markup
+from typing import Any
 
 from understudy.people.continuity.scenes import Learning
-from understudy.server.drawing.svg import FONT_SIZE, PlotArea, Point, drawing, element, label, line, shorten, text_width
+from understudy.server.drawing import FONT_SIZE, drawing
 from understudy.server.drawing.ties_graph import feeling_class, signed
 from understudy.story.spoiler_free import Course, Stop, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = ["COLOURS", "TimeAxis", "course_chart", "learning_chart", "sparkline", "time_axis"]
+from understudy.svg import ChartArea, Markup, Point, coordinates, element, label, line, shorten, text_width
 
 LOW, HIGH = -10, 10  # levels
-COURSE = PlotArea(460.0, 290.0, left=40.0, right=34.0, top=34.0, bottom=40.0)
-SPARKLINE = PlotArea(132.0, 36.0, left=4.0, right=4.0, top=4.0, bottom=4.0)
+COURSE = ChartArea(460.0, 290.0, left=40.0, right=34.0, top=34.0, bottom=40.0, up=(LOW, HIGH))
+SPARKLINE = ChartArea(132.0, 36.0, left=4.0, right=4.0, top=4.0, bottom=4.0, up=(LOW, HIGH))
 
 COLOURS = 8
 MAX_PEOPLE = 16
 MARK_RADIUS, LANE, ROW_PADDING = 9.0, 20.0, 4.0
 NAMES_WIDTH, ROWS_TOP, ROWS_BOTTOM = 128.0, 26.0, 14.0
-LEARNING = PlotArea(  # marks stand within it, whole; its height follows from the rows
+LEARNING = ChartArea(  # marks stand within it, whole; its height follows from the rows
     760.0, 0.0, left=NAMES_WIDTH + MARK_RADIUS, right=16.0 + MARK_RADIUS, top=ROWS_TOP - 6, bottom=0.0
 )
 MARK_SIZE = 11.0
@@ -101,11 +101,11 @@ def course_chart(
         _course_time(axis),
         element("g", *(_course_legend(kind, number) for number, (kind, _, _) in enumerate(lines)), class_="legend"),
         *(
-            element("polyline", class_=f"course {kind}", points=_steps([*points, (COURSE.x(1), points[-1][1])]))
-            for kind, _, points in lines
+            element("polyline", class_=f"course {kind}", points=_steps([*corners, (COURSE.x(1), corners[-1][1])]))
+            for kind, _, corners in lines
         ),
         *_ends(lines),
-        *(_marks(kind, course, points, axis, link) for kind, course, points in lines),
+        *(_marks(kind, course, corners, axis, link) for kind, course, corners in lines),
         class_="chart",
         standalone=standalone,
     )
@@ -113,51 +113,43 @@ def course_chart(
 
 def sparkline(name: str, course: Course, axis: TimeAxis) -> Markup:
     """The course of affection as a small chart without scales."""
-    points = _points(SPARKLINE, axis, course)
+    corners = _points(SPARKLINE, axis, course)
     last = course[-1][1]
-    end = (SPARKLINE.x(1), points[-1][1])
+    end = (SPARKLINE.x(1), corners[-1][1])
     summary = ", ".join(f"{signed(level)} from {at.dotted}" for at, level in course[-12:])
     return drawing(
         f"Affection towards {name}: {summary}",
         (0, 0, SPARKLINE.width, SPARKLINE.height),
-        line("zero", (0, _y(SPARKLINE, 0)), (SPARKLINE.width, _y(SPARKLINE, 0))),
-        element("polyline", class_=f"spark {feeling_class(last)}", points=_steps([*points, end])),
+        line("zero", (0, SPARKLINE.y(0)), (SPARKLINE.width, SPARKLINE.y(0))),
+        element("polyline", class_=f"spark {feeling_class(last)}", points=_steps([*corners, end])),
         element("circle", class_=f"spark-end {feeling_class(last)}", cx=end[0], cy=end[1], r=3),
         class_="sparkline",
         standalone=False,
     )
 
 
-def _points(area: PlotArea, axis: TimeAxis, course: Course) -> list[Point]:
-    return [(area.x(axis.position(moment)), _y(area, level)) for moment, level in course]
+def _points(area: ChartArea, axis: TimeAxis, course: Course) -> list[Point]:
+    return [(area.x(axis.position(moment)), area.y(level)) for moment, level in course]
 
 
-def _y(area: PlotArea, level: int) -> float:
-    return area.y((HIGH - level) / (HIGH - LOW))
-
-
-def _steps(points: Sequence[Point]) -> str:
+def _steps(changes: Sequence[Point]) -> str:
     """Corners of a step line."""
-    corners = [points[0]]
-    for (_, before), (x, after) in pairwise(points):
+    corners = [changes[0]]
+    for (_, before), (x, after) in pairwise(changes):
         corners += [(x, before), (x, after)]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+    return coordinates(corners)
 
 
 def _scale(low: int) -> Markup:
     rows = []
     for level in range(low, HIGH + 1, 5):
-        y = _y(COURSE, level)
-        rows += [
-            COURSE.horizontal("zero" if level == 0 else "rule", y),
-            label(signed(level), (COURSE.left - 8, y + 4), "end"),
-        ]
+        rows += [COURSE.horizontal("zero" if level == 0 else "rule", level), COURSE.beside(level, signed(level))]
     return element("g", *rows, class_="scale", aria_hidden="true")
 
 
 def _course_time(axis: TimeAxis) -> Markup:
     """A tick for each chapter, labelled where there is room; the first chapter and now always are."""
-    bottom, now = COURSE.y(1), COURSE.x(1)
+    bottom, now = COURSE.foot, COURSE.x(1)
     ticks = []
     right_limit = now - text_width("now", FONT_SIZE) / 2 - 6
     left_limit = COURSE.left - 16
@@ -169,7 +161,7 @@ def _course_time(axis: TimeAxis) -> Markup:
             ticks.append(label(chapter.moment.dotted, (x, bottom + 20), "middle"))
             left_limit = x + half_width + 8
     ticks.append(label("now", (now, bottom + 20), "middle"))
-    axis_lines = COURSE.horizontal("axis", bottom), COURSE.vertical("now", now)
+    axis_lines = COURSE.horizontal("axis", LOW), COURSE.vertical("now", 1)
     return element("g", *axis_lines, *ticks, class_="time", aria_hidden="true")
 
 
@@ -203,13 +195,16 @@ def _marks(
         where = f"{moment.dotted}" + (f", {scene.setting}" if scene is not None and scene.setting else "")
         change = signed(level) if before is None else f"{signed(before)} to {signed(level)}"
         children = (
-            element("title", f"{where}: {kind} {change}"),
             element("circle", class_="reach", cx=x, cy=y, r=11),
             element("circle", class_=f"mark {kind}", cx=x, cy=y, r=4.5),
         )
         href = None if link is None else link(moment)
-        attributes = {"class_": "change", "data_moment": moment.dotted, "data_level": level}
-        marks.append(element("g" if href is None else "a", *children, href=href, **attributes))
+        attributes: dict[str, Any] = {"class_": "change", "data_moment": moment.dotted, "data_level": level}
+        marks.append(
+            element(
+                "g" if href is None else "a", *children, tooltip=f"{where}: {kind} {change}", href=href, **attributes
+            )
+        )
         before = level
     return element("g", *marks, class_=f"marks {kind}")
 
@@ -262,10 +257,9 @@ def _row(
 
 def _mark(who: str, item: str, index: int, moment: Moment, at: Point, link: Callable[[Moment], str] | None) -> Markup:
     tooltip = f"{who} first hears of {item} in {moment.dotted}"
-    parts = element("title", tooltip), _badge(index, at)
     href, aria_label = (None, None) if link is None else (link(moment), tooltip)
-    class_ = f"heard item-{index % COLOURS}"
-    return element("g" if href is None else "a", *parts, href=href, class_=class_, aria_label=aria_label)
+    class_, tag = f"heard item-{index % COLOURS}", "g" if href is None else "a"
+    return element(tag, _badge(index, at), tooltip=tooltip, href=href, class_=class_, aria_label=aria_label)
 
 
 def _chapter_lines(axis: TimeAxis, bottom: float) -> list[Markup]:
@@ -273,8 +267,9 @@ def _chapter_lines(axis: TimeAxis, bottom: float) -> list[Markup]:
     area = replace(LEARNING, height=bottom)
     drawn, free_from = list[Markup](), 0.0
     for chapter in axis.chapters:
-        x, number = area.x(axis.position(chapter.moment)), chapter.moment.dotted
-        drawn.append(area.vertical("rule", x))
+        position, number = axis.position(chapter.moment), chapter.moment.dotted
+        x = area.x(position)
+        drawn.append(area.vertical("rule", position))
         if x >= free_from:
             drawn.append(label(number, (x, ROWS_TOP - 10), class_="time-label"))
             free_from = x + text_width(number, FONT_SIZE) + 8
@@ -296,6 +291,56 @@ def _badge(index: int, at: Point) -> Markup:
     return element(
         "g",
         element("circle", class_="item", cx=x, cy=y, r=MARK_RADIUS),
-        label(str(index + 1), (x, y + 4), "middle", MARK_SIZE, class_="item-number"),
+        label(str(index + 1), (x, y + 4), "middle", font_size=MARK_SIZE, class_="item-number"),
         class_="badge",
+    )
+
+
+PACE = ChartArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
+MOST_HOURS = 48
+MOST_BARS = 60
+MOST_LABELS = 10  # so that they do not touch
+MOST_BAR_WIDTH = 40.0
+
+
+def pace_bars(pace: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """A label and a count for each hour, or day, from the first answer to the last; at most the latest `MOST_BARS`."""
+    if not pace:
+        return []
+    counts = Counter({datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): count for hour, count in pace})
+    step, form = timedelta(hours=1), "%H:00"
+    if max(counts) - min(counts) >= timedelta(hours=MOST_HOURS):
+        days = Counter[datetime]()
+        for hour, count in counts.items():
+            days[hour.replace(hour=0)] += count
+        counts, step, form = days, timedelta(days=1), "%d %b"
+    first, last = min(counts), max(counts)
+    bars = [first + number * step for number in range((last - first) // step + 1)]
+    return [(time.strftime(form), counts[time]) for time in bars[-MOST_BARS:]]
+
+
+def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
+    """How many answers came when, as bars: by the hour, or by the day where a study has run for longer."""
+    bars = pace_bars(pace)
+    most = max((count for _, count in bars), default=0)
+    unit = "day" if bars and ":" not in bars[0][0] else "hour"
+    area = replace(PACE, across=(0, len(bars) or 1), up=(0, most))
+    width = min((area.x(1) - area.x(0)) * 0.8, MOST_BAR_WIDTH)
+    every = max(-(-len(bars) // MOST_LABELS), 1)
+    drawn = []
+    for number, (time, count) in enumerate(bars):
+        middle, top = area.x(number + 0.5), area.y(count)
+        size = {"x": middle - width / 2, "y": top, "width": width, "height": area.foot - top}
+        drawn.append(element("rect", tooltip=f"{time}: {count}", class_="bar", rx=2, **size))
+        if number % every == 0:
+            drawn.append(area.below(number + 0.5, time, class_="bar-label"))
+    return drawing(
+        f"Answers by the {unit}, {most} at most",
+        (0, 0, area.width, area.height),
+        area.horizontal("rule", 0),
+        area.beside(most, str(most), class_="bar-label"),
+        area.beside(0, "0", class_="bar-label"),
+        *drawn,
+        class_="pace",
+        standalone=False,
     )

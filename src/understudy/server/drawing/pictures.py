@@ -12,22 +12,20 @@ from urllib.parse import quote
 
 import msgspec
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
+from understudy.server.drawing import portrait
 from understudy.server.drawing.charts import TimeAxis, course_chart, time_axis
-from understudy.server.drawing.svg import portrait
 from understudy.server.drawing.ties_graph import Bond, bonds_of, known_since, ties_graph
-from understudy.server.names import persona_as_shown, situation_of, tones
 from understudy.server.operations import Call, Operations, attachment
 from understudy.server.problems import Refused
+from understudy.server.story_registry import persona_as_shown, situation_of, tones
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Persona
 from understudy.story.spoiler_free import Course, courses_so_far, most_changed, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = ["OPERATIONS", "portray"]
+from understudy.svg import Markup
 
 LEVELS = ("affection", "familiarity")
 

@@ -19,19 +19,13 @@ from math import cos, pi, sin, sqrt
 from types import MappingProxyType
 from typing import NamedTuple
 
-from markupsafe import Markup
-
-from understudy.server.drawing.svg import drawing, element, label, medallion, shorten, text_width
+from understudy.server.drawing import drawing, medallion
 from understudy.story.names import shown_names
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation
 from understudy.story.wording import tie_sentence
-
-__all__ = [
-    "Bond", "NodePosition", "NodeSize", "bonds_of", "feeling_class", "flip", "known_since", "layout", "signed",
-    "ties_graph",
-]  # fmt: skip
+from understudy.svg import Markup, element, label, line, shorten, text_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +183,8 @@ def signed(level: int) -> str:
 
 def _line(bond: Bond, at: NodePosition) -> Markup:
     strength = 0 if bond.feeling is None else abs(bond.feeling)
-    return element(
-        "line", class_=f"tie {feeling_class(bond.feeling)}{' found' * bond.is_found}", x1=0, y1=0, x2=at.x, y2=at.y,
-        stroke_width=1.2 + 0.55 * strength,
-    )  # fmt: skip
+    class_ = f"tie {feeling_class(bond.feeling)}{' found' * bond.is_found}"
+    return line(class_, (0, 0), at, stroke_width=1.2 + 0.55 * strength)
 
 
 def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) -> Markup:
@@ -200,30 +192,30 @@ def _person(bond: Bond, at: NodePosition, href: str | None, tone: int | None) ->
     names = _lines(bond.name)
     label_top = at.y - RADIUS - LINE_HEIGHT * (len(names) + bool(kinds)) - 3 if at.is_above else at.y + RADIUS
     children = [
-        element("title", f"{bond.name}: {' '.join(bond.sentences)}"),
         medallion(bond.name, at.x, at.y, RADIUS, tone),
         *([_badge(bond.feeling, at)] if bond.feeling is not None else []),
         _name(names, at.x, label_top),
     ]
     if kinds:
         kinds_at = at.x, label_top + LINE_HEIGHT * (len(names) + 1) - 2
-        children.append(label(kinds, kinds_at, "middle", WORD_SIZE, class_="kind"))
+        children.append(label(kinds, kinds_at, "middle", font_size=WORD_SIZE, class_="kind"))
     tag = "g" if href is None else "a"
-    return element(tag, *children, href=href, class_="other", data_who=bond.name)
+    tooltip = f"{bond.name}: {' '.join(bond.sentences)}"
+    return element(tag, *children, tooltip=tooltip, href=href, class_="other", data_who=bond.name)
 
 
 def _badge(level: int, at: NodePosition) -> Markup:
     x, y, text = at.x + RADIUS * 0.86, at.y + RADIUS * (0.72 if at.is_above else -0.72), signed(level)
     half_width = max(text_width(text, WORD_SIZE) / 2 + 4, 9)
     ground = element("rect", x=x - half_width, y=y - 8.5, width=2 * half_width, height=17.0, rx=8.5)
-    number = label(text, (x, y + 4), "middle", WORD_SIZE)
+    number = label(text, (x, y + 4), "middle", font_size=WORD_SIZE)
     return element("g", ground, number, class_=f"badge {feeling_class(level)}", aria_hidden="true")
 
 
 def _name(lines: Sequence[str], x: float, top: float) -> Markup:
     spans = (
-        element("tspan", line, x=x, y=top + LINE_HEIGHT * number - 1, text_anchor="middle")
-        for number, line in enumerate(lines, 1)
+        element("tspan", text, x=x, y=top + LINE_HEIGHT * number - 1, text_anchor="middle")
+        for number, text in enumerate(lines, 1)
     )
     return element("text", *spans, class_="name", font_size=NAME_SIZE)
 

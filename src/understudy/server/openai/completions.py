@@ -25,6 +25,7 @@ from msgspec import UNSET
 
 from understudy.errors import UnderstudyError
 from understudy.progress import Cancellation
+from understudy.server.chats.schemas import reply_struct
 from understudy.server.executor import OPENING, AgentExecutor, Asked, Disconnected, cancelled
 from understudy.server.openai.requests import ParsedRequest
 from understudy.server.openai.schemas import (
@@ -42,13 +43,10 @@ from understudy.server.openai.schemas import (
     TokenUsage,
 )
 from understudy.server.problems import ProblemDocument, problem_of
-from understudy.server.schemas import reply_struct
 from understudy.server.story_registry import ServedCharacter
 from understudy.server.streaming import ShownPieces, StopSequences, TokenLimit, cut, total_tokens
 from understudy.story.dialogue import Evidence, Reply, Sampling, StreamingAgent, Usage
 from understudy.text import fold
-
-__all__ = ["Completing"]
 
 ENCODER = msgspec.json.Encoder()
 UNSPACED = r"\u3001-\u30ff\u3400-\u9fff\uff00-\uffef"

@@ -23,8 +23,6 @@ from understudy.story.types import Moment
 from understudy.story.wording import about_other, fact_sentence, fill_macros, scene_sentence, tie_sentence
 from understudy.text import LANGUAGES, fold
 
-__all__ = ["Copies", "without_card_scene"]
-
 LEAST_TOLD = 8  # characters of a text that is recognised within a sentence about the character
 LEAST_SAID = 20  # characters, without spaces and marks, of a text that is recognised within a line of the story
 LEAST_SAID_UNSPACED = 8  # the same in scripts without spaces

@@ -36,10 +36,6 @@ from understudy.server.story_registry import ServedCharacter
 from understudy.story.dialogue import Evidence, Reply
 from understudy.text import fold
 
-__all__ = [
-    "Aim", "Background", "background_of", "read_aim", "read_prompt", "system_texts", "task_reply", "without_name",
-]  # fmt: skip
-
 SENTENCE = re.compile(r"[^\n.!?。！？]*[.!?。！？]*[\"'”’」』)]*(?:\s+|$)|[^\n]+")
 EXAMPLE_NAMES = frozenset({"example_user", "example_assistant"})
 NAME = r"[^\]\n:,]{1,80}?"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from understudy.agents.conversation import message_last, other_speaker
 from understudy.errors import StoryError
-from understudy.server.names import ModelName, resolve_name
 from understudy.server.openai.copies import Copies
 from understudy.server.openai.messages import (
     Aim,
@@ -23,14 +22,12 @@ from understudy.server.openai.messages import (
 )
 from understudy.server.openai.schemas import ChatRequest, RequestMessage, TextRequest
 from understudy.server.problems import Refused, problem_of
-from understudy.server.story_registry import ServedCharacter, StoryRegistry
+from understudy.server.story_registry import ModelName, ServedCharacter, StoryRegistry, resolve_name
 from understudy.story.dialogue import Reply, Sampling, Situation, Turn
 from understudy.story.names import shown_names_at
 from understudy.story.persona import Other, Persona, Told, other_at
 from understudy.story.storyfile import Story
 from understudy.text import fold
-
-__all__ = ["ParsedRequest", "model_not_found", "parse_request", "parse_text_request"]
 
 MAX_SENTENCES = 200
 HOTTEST = 2.0  # the highest temperature that OpenAI's chat API knows
@@ -101,9 +98,9 @@ async def parse_text_request(request: TextRequest, registry: StoryRegistry) -> P
         for role, other, text in prompted.messages
     ]
     chat = ChatRequest(
-        request.model, messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens, seed=request.seed,
-        temperature=None if request.temperature is None else min(request.temperature, HOTTEST), top_p=request.top_p,
-        agent=request.agent,
+        model=request.model, messages=messages, n=request.n, stop=list(stops), max_tokens=request.max_tokens,
+        seed=request.seed, temperature=None if request.temperature is None else min(request.temperature, HOTTEST),
+        top_p=request.top_p, agent=request.agent,
     )  # fmt: skip
     parsed = await parse_request(chat, registry, aim)
     ignored = [f"{field} is ignored" for field in IGNORED_OF_TEXT if getattr(request, field) not in (None, False, "")]

@@ -11,13 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from understudy.server.schemas import CandidateDocument, EvidenceDocument
-
-__all__ = [
-    "AssistantMessage", "ChatCompletion", "ChatRequest", "Choice", "ChoiceLogProbs", "ChunkChoice", "CompletionChunk",
-    "Delta", "Embedding", "EmbeddingList", "EmbeddingsRequest", "EmbeddingsUsage", "Model", "ModelList", "ModelsQuery",
-    "ReplyDetails", "RequestMessage", "TextChoice", "TextCompletion", "TextRequest", "TokenLogProb", "TokenUsage",
-]  # fmt: skip
+from understudy.server.chats.schemas import CandidateDocument, EvidenceDocument
 
 MAX_CHOICES = 16
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
@@ -62,26 +56,29 @@ class StreamOptions(msgspec.Struct):
     include_usage: bool | None = None
 
 
-class ChatRequest(msgspec.Struct):
-    """Temperature, top_p and seed reach an agent that writes, and change nothing for one that chooses among lines.
-    Penalties, user and metadata are accepted and ignored."""
-
+class CompletionRequest(msgspec.Struct, kw_only=True):
     model: Name
-    messages: Annotated[list[RequestMessage], Meta(min_length=1, max_length=2000)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
-    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
     max_tokens: Count | None = None
-    max_completion_tokens: Count | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
-    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    user: str | None = None
+    agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
+
+
+class ChatRequest(CompletionRequest, kw_only=True):
+    """Temperature, top_p and seed reach an agent that writes, and change nothing for one that chooses among lines.
+    Penalties, user and metadata are accepted and ignored."""
+
+    messages: Annotated[list[RequestMessage], Meta(min_length=1, max_length=2000)]
+    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
+    max_completion_tokens: Count | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     presence_penalty: Penalty | None = None
     frequency_penalty: Penalty | None = None
-    user: str | None = None
     metadata: dict[str, str] | None = None
-    agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
     response_format: Annotated[Any, Meta(extra_json_schema=TEXT_FORMAT)] = None
     modalities: Annotated[Any, Meta(extra_json_schema=TEXT_MODALITY)] = None
     logprobs: Annotated[bool | None, Meta(description="null in the response where the agent has none")] = None
@@ -96,21 +93,12 @@ class ChatRequest(msgspec.Struct):
     web_search_options: Ignored = None
 
 
-class TextRequest(msgspec.Struct):
+class TextRequest(CompletionRequest, kw_only=True):
     """A prompt that ends where the character is to go on, as in 'Tom: Who are you?\\nZita:'."""
 
-    model: Name
     prompt: Annotated[Any, Meta(extra_json_schema={"anyOf": [PROMPT, ONE_PROMPT]})]
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    n: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
     stop: Stop | Annotated[list[Stop], Meta(max_length=64)] | None = None
-    max_tokens: Count | None = None
-    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
     temperature: Annotated[float, Meta(ge=0, le=5)] | None = None
-    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
-    user: str | None = None
-    agent: Annotated[Name | None, Meta(description="one of the server's agents; its first, where left out")] = None
     logprobs: Ignored = None
     echo: Ignored = None
     suffix: Ignored = None

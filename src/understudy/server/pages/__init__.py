@@ -27,11 +27,6 @@ from understudy.story.spoiler_free import Stop, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 
-__all__ = [
-    "TimelineSlider", "address", "bare_page", "form_fields", "page", "portrait_address", "problem_page", "redirected",
-    "requested_moment", "slider_at", "with_query",
-]  # fmt: skip
-
 MAX_CELLS = 240  # more cannot be distinguished on a screen: a cell is then a chapter, or a part
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -17,18 +16,17 @@ from understudy.server.context import context_of
 from understudy.server.drawing.charts import sparkline
 from understudy.server.drawing.pictures import portray
 from understudy.server.drawing.ties_graph import Bond, signed
-from understudy.server.names import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.server.pages import TimelineSlider, address, page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
 from understudy.server.problems import Refused
+from understudy.server.story_registry import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.story.dialogue import Situation
 from understudy.story.names import GOES_BY, shown_names, shown_names_at
 from understudy.story.persona import NOT_OF_ONESELF, Persona, died_at, witnessed
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Finding, Line, Moment, holding_at
 from understudy.story.wording import about_other, attribute_label
-
-__all__ = ["ROUTES", "about_others", "dated_attributes", "known_people", "remembered_scenes"]
+from understudy.svg import Markup
 
 DEFAULT_SCENES = 8  # remembered scenes that are shown unless all are requested
 LAST_LINES = 2  # of each

@@ -31,8 +31,6 @@ from understudy.server.operations import Call, Operations
 from understudy.server.pages import form_fields, page, problem_page, redirected, with_query
 from understudy.server.problems import Refused
 
-__all__ = ["OPERATIONS", "ROUTES"]
-
 LATEST = 8  # decisions shown beside the queue, to be undone
 MAX_DIGITS = 18  # of an utterance's number
 COOKIE = "understudy_reviewer"

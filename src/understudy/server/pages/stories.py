@@ -22,9 +22,9 @@ from starlette.routing import Route
 from understudy.errors import UnderstudyError
 from understudy.formats import FORMATS
 from understudy.server.context import context_of
-from understudy.server.names import speakers_before, tones
 from understudy.server.pages import page, redirected, requested_moment, with_query
 from understudy.server.problems import Refused
+from understudy.server.story_registry import speakers_before, tones
 from understudy.server.uploads import routes as api
 from understudy.server.uploads.fixes import Fix
 from understudy.server.uploads.quotations import QuotationFilter
@@ -33,8 +33,6 @@ from understudy.server.uploads.routes import FileReport, PersonReport, Total, Up
 from understudy.server.uploads.service import UploadService
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
-
-__all__ = ["ROUTES"]
 
 FACES = 6
 PEOPLE = 50  # shown with their forms, unless everybody is requested

@@ -21,16 +21,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from understudy.errors import UnderstudyError
+from understudy.server.api import AtMoment, LineDocument
 from understudy.server.context import context_of
-from understudy.server.names import tones
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import TimelineSlider, page, requested_moment, slider_at, with_query
+from understudy.server.story_registry import tones
 from understudy.story.names import shown_names
 from understudy.story.spoiler_free import Stop, scenes_before, timeline
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
-
-__all__ = ["OPERATIONS", "ROUTES", "highlight", "page_index", "paginate", "query_words", "search", "story_address"]
 
 PAGE_LINES = 400
 """A page ends after the scene that reaches this many lines; a much longer scene is split over several pages."""
@@ -200,19 +199,11 @@ class SearchQuery(msgspec.Struct):
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = DEFAULT_LIMIT
 
 
-class FoundLine(msgspec.Struct):
-    moment: str
-    speaker: str | None
-    text: str
-
-
-class FoundLines(msgspec.Struct):
-    story: str
-    moment: str
+class FoundLines(AtMoment):
     query: str
     total: int
     """Number of all matches; `lines` holds the first of them."""
-    lines: list[FoundLine]
+    lines: list[LineDocument]
 
 
 @OPERATIONS(
@@ -224,7 +215,7 @@ async def answer_search(call: Call, query: SearchQuery) -> FoundLines:
     story = call.context.stories.story(name)
     at = await to_thread.run_sync(story.moment, query.at)
     results = await to_thread.run_sync(search, story, query.q, at, query.limit)
-    lines = [FoundLine(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in results.hits]
+    lines = [LineDocument(hit.line.moment.dotted, hit.speaker, hit.line.text) for hit in results.hits]
     return FoundLines(name, at.dotted, query.q, results.total, lines)
 
 

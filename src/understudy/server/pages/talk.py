@@ -15,20 +15,18 @@ from starlette.routing import Route
 
 from understudy.errors import StoryError, UnderstudyError
 from understudy.formats.cards import greetings_for
-from understudy.server.chats.remembering import MemoryDocument
+from understudy.server.chats.scene import MemoryDocument
 from understudy.server.chats.schemas import ChatDocument, MessageDocument, SpeakerPersona
 from understudy.server.context import context_of
-from understudy.server.names import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.server.pages import page, portrait_address, problem_page, requested_moment, slider_at, with_query
 from understudy.server.pages.story import story_address
+from understudy.server.story_registry import resolve_name, situation_as_shown, situation_of, speakers_before, tones
 from understudy.story.dialogue import USER_NAME, Situation, StreamingAgent
 from understudy.story.names import people_at, shown_names, shown_names_at
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
 from understudy.story.wording import fill_macros
-
-__all__ = ["ROUTES", "openers"]
 
 INTRODUCTION_LENGTH = 3  # sentences of the profile
 MAX_OPENERS = 4

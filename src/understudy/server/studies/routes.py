@@ -6,52 +6,52 @@ token it is.
 In a chat, requests for news are long polls and a message is said once. An agent's reply is made by whichever process
 took the message, or, where that was killed, by one that is asked for the chat later: the database says whose turn it is
 and who is at it. The participant's page is filled by its script; the organiser's has a chart of the pace.
+
+`make_study_app` makes the application of `understudy study serve`: studies alone, behind the same guard as stories.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import Annotated, Any, Literal
 
 import msgspec
 from anyio import to_thread
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from understudy.errors import InputError, UnderstudyError
+from understudy.server import application
+from understudy.server.access import AccessPolicy, Sessions
 from understudy.server.api import get_health
-from understudy.server.drawing.svg import PlotArea, bar, drawing, label
+from understudy.server.drawing.charts import pace_chart
+from understudy.server.middleware import GuardMiddleware, RequestLimits
 from understudy.server.operations import Call, Operations
 from understudy.server.pages import bare_page
 from understudy.server.problems import ProblemDetail, Refused
-from understudy.server.studies.context import AgreementCache, study_context_of, use_store
+from understudy.server.studies import AgreementCache, LoginDatabase, StudyContext, study_context_of, use_store
 from understudy.server.telemetry import LOG, METRICS_TYPE
 from understudy.story.dialogue import Agent
 from understudy.studies import chatting, participation
+from understudy.studies.assignment import PersonProgress
 from understudy.studies.item import Block, Problem, Question
 from understudy.studies.participation import AnswerRefused, View
 from understudy.studies.status import StudyCounts, StudyStatus, status_of
 from understudy.studies.store import MOST_LINKS, StoredStudy, StudyStore
 
-__all__ = ["OPERATIONS", "ROUTES", "pace_bars", "pace_chart", "since"]
-
+TOKEN_PREFIXES = ("/take/", "/api/take/")
+ABOUT = "Here studies are run: people answer questions about stories and their characters."
+SUMMARY = "Studies: what participants do with a token of theirs, and what the organiser sees."
 LONGEST_POLL_S = 20.0
 LOOK_EVERY_S = 0.4
 HOUR_S, DAY_HOURS = 3600, 24
-PACE = PlotArea(640.0, 132.0, left=34.0, right=6.0, top=8.0, bottom=22.0)
-MOST_HOURS = 48
-MOST_BARS = 60
-MOST_LABELS = 10  # so that they do not touch
-MOST_BAR_WIDTH = 40.0
 ANSWER_EVERY_S = 2.0
 """How often somebody who waits for an agent asks whether its reply was left by a process that is gone."""
 RENEW_S = 3.0
@@ -80,9 +80,7 @@ class CheckBody(msgspec.Struct):
     answer: dict[str, Any]
 
 
-class AnswerBody(msgspec.Struct):
-    assignment: AssignmentId
-    answer: dict[str, Any]
+class AnswerBody(CheckBody):
     comment: str = ""
     seconds: float = 0.0
     """How long the item was on the screen."""
@@ -92,11 +90,10 @@ class AnswerProblems(msgspec.Struct):
     problems: list[Problem]
 
 
-class AnswerRefusal(msgspec.Struct):
+class AnswerRefusal(AnswerProblems, kw_only=True):
     """Why an answer was not accepted."""
 
     error: ProblemDetail
-    problems: list[Problem]
 
 
 class StudyTexts(msgspec.Struct):
@@ -114,11 +111,6 @@ class ShownItem(msgspec.Struct):
     questions: list[Question]
 
 
-class AnsweredShare(msgspec.Struct):
-    answered: int
-    of: int
-
-
 class ParticipantView(msgspec.Struct):
     """What a participant sees now."""
 
@@ -130,7 +122,7 @@ class ParticipantView(msgspec.Struct):
     """The answer that was taken back."""
     comment: str
     """The comment that stood with it."""
-    progress: AnsweredShare
+    progress: PersonProgress
     can_undo: bool
 
 
@@ -202,7 +194,9 @@ def _refusal(problems: Sequence[Problem]) -> Response:
     """An answer or a message that is not accepted: everything that is wrong with it."""
     message = "; ".join(problem.message for problem in problems)
     detail = ProblemDetail(message, "invalid_request_error", code="answer_refused")
-    return Response(msgspec.json.encode(AnswerRefusal(detail, list(problems))), 422, media_type="application/json")
+    return Response(
+        msgspec.json.encode(AnswerRefusal(list(problems), error=detail)), 422, media_type="application/json"
+    )
 
 
 def _document(view: View) -> ParticipantView:
@@ -435,46 +429,18 @@ def since(hour: str | None, now: datetime) -> str:
     return f"{days} day{'' if days == 1 else 's'} ago"
 
 
-def pace_bars(pace: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """A label and a count for each hour, or day, from the first answer to the last; at most the latest `MOST_BARS`."""
-    if not pace:
-        return []
-    counts = Counter({datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): count for hour, count in pace})
-    step, form = timedelta(hours=1), "%H:00"
-    if max(counts) - min(counts) >= timedelta(hours=MOST_HOURS):
-        days = Counter[datetime]()
-        for hour, count in counts.items():
-            days[hour.replace(hour=0)] += count
-        counts, step, form = days, timedelta(days=1), "%d %b"
-    first, last = min(counts), max(counts)
-    bars = [first + number * step for number in range((last - first) // step + 1)]
-    return [(time.strftime(form), counts[time]) for time in bars[-MOST_BARS:]]
-
-
-def pace_chart(pace: Sequence[tuple[str, int]]) -> Markup:
-    """How many answers came when, as bars: by the hour, or by the day where a study has run for longer."""
-    bars = pace_bars(pace)
-    most = max((count for _, count in bars), default=0)
-    unit = "day" if bars and ":" not in bars[0][0] else "hour"
-    bottom, share = PACE.y(1), 1 / max(len(bars), 1)
-    width = min((PACE.x(share) - PACE.x(0)) * 0.8, MOST_BAR_WIDTH)
-    every = max(-(-len(bars) // MOST_LABELS), 1)
-    drawn = []
-    for number, (time, count) in enumerate(bars):
-        middle = PACE.x(share * (number + 0.5))
-        drawn.append(bar(middle, bottom, width, bottom - PACE.y(1 - count / most), f"{time}: {count}"))
-        if number % every == 0:
-            drawn.append(label(time, (middle, PACE.height - 6), "middle", class_="bar-label"))
-    return drawing(
-        f"Answers by the {unit}, {most} at most",
-        (0, 0, PACE.width, PACE.height),
-        PACE.horizontal("rule", bottom),
-        label(str(most), (PACE.left - 6, PACE.top + 10), "end", class_="bar-label"),
-        label("0", (PACE.left - 6, bottom), "end", class_="bar-label"),
-        *drawn,
-        class_="pace",
-        standalone=False,
-    )
-
-
 ROUTES = [Route("/", front), Route("/take/{token}", take), Route("/studies", studies), Route("/studies/{study}", study)]
+
+
+def make_study_app(
+    context: StudyContext, policy: AccessPolicy | None = None, limits: RequestLimits | None = None
+) -> GuardMiddleware:
+    """Participants need no key, only the token of their link; everything else is the organiser's.
+
+    The default `policy` serves this machine only, without a key.
+    """
+    sessions = Sessions(LoginDatabase(context.store), policy or AccessPolicy())
+    return application.make_application(
+        context, (*OPERATIONS, *application.OPERATIONS), ROUTES, sessions, limits,
+        about=ABOUT, summary=SUMMARY, token_prefixes=TOKEN_PREFIXES,
+    )  # fmt: skip

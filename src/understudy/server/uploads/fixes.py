@@ -19,11 +19,6 @@ from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
-__all__ = [
-    "AddAlias", "CastChange", "CastFix", "Fix", "Merge", "NotSpeech", "Profile", "QuotationFix", "Rename",
-    "SetLanguage", "SetSpeaker", "SetTitle", "SplitAlias", "WriteCast", "apply_fix", "cast_change",
-]  # fmt: skip
-
 MAX_TEXT = 200  # characters
 MAX_CAST = 1_000_000
 

@@ -31,11 +31,6 @@ from understudy.sources.names import fold
 from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line
 
-__all__ = [
-    "ListedQuotation", "QuotationFilter", "QuotationListing", "decide", "decided_only", "doubtful_quotations",
-    "list_beside", "listed_quotations",
-]  # fmt: skip
-
 LINES_BEFORE, LINES_AFTER = 3, 2
 ENOUGH, LONGEST_LINE = 240, 300  # characters of text around a quotation, and of one line of it
 LONGEST_TOLD = 60  # characters of a quotation in the list of fixes

@@ -52,11 +52,6 @@ from understudy.sources.source import HEAD_BYTES
 from understudy.story.storyfile import Story, is_story_file, validate_story_file
 from understudy.story.storyfile.found import FOUND
 
-__all__ = [
-    "DISK_FULL", "FIXED_CAST", "FIXED_QUOTATIONS", "MIB", "SENT_FOLDER", "STORY_FILE", "USED_CAST", "USED_QUOTATIONS",
-    "UploadLimits", "is_story_zip", "look_for_people", "make_story", "page_wording", "safe_name", "unpack",
-]  # fmt: skip
-
 MIB = 1024 * 1024
 SENT_FOLDER, STORY_FILE = "sent", "made.story"
 FIXED_CAST, USED_CAST = "fixed.toml", "used.toml"

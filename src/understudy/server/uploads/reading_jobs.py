@@ -30,8 +30,6 @@ from understudy.server.uploads.reader_process import MIB, UploadLimits
 from understudy.server.uploads.storage import refuse_if_disk_full
 from understudy.server.uploads.store import SentFile
 
-__all__ = ["ReadingJob", "ReadingJobs", "UploadSharing", "UploadState", "read_in_process"]
-
 MAX_FAILURES = 100  # failed jobs that are remembered
 MAX_RESULT_BYTES = 64 * 1024
 LOOK_S = 0.2  # between two looks at a job of another process

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from itertools import islice
 from typing import Annotated, Literal
 
@@ -12,8 +12,9 @@ from anyio import to_thread
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from understudy.formats.documents import reading_document
-from understudy.server.operations import ENCODER, Call, Operations, attachment
+from understudy.server.operations import EVENTS, Call, Operations, attachment
 from understudy.server.problems import Refused
+from understudy.server.streaming import EventStream, server_event
 from understudy.server.uploads.fixes import CastChange, Fix
 from understudy.server.uploads.quotations import (
     QuotationFilter,
@@ -27,14 +28,8 @@ from understudy.server.uploads.storage import FORMAT, TEXT, TITLE
 from understudy.server.uploads.store import SentFile, UploadRow
 from understudy.story.storyfile import CastMember, Story
 
-__all__ = [
-    "OPERATIONS", "FileReport", "PersonReport", "Total", "Upload", "UploadReport", "all_uploads", "quotations_of",
-    "upload_report",
-]  # fmt: skip
-
 PROGRESS_INTERVAL_S = 0.2
 BINARY = "application/octet-stream"
-EVENTS = "text/event-stream"
 FORM = {
     "type": "object",
     "properties": {
@@ -104,25 +99,20 @@ class Uploads(msgspec.Struct):
     uploads: list[Upload]
 
 
-class FileReport(msgspec.Struct):
-    """What became of one file's lines. The last four counts add up to `units`."""
+class Total(msgspec.Struct):
+    """What became of source lines. The last four counts add up to `units`."""
 
+    units: int
+    lines: int
+    descriptions: int
+    headings: int
+    unread: int
+
+
+class FileReport(Total, kw_only=True):
     file: str
     format: str
-    units: int
-    lines: int
-    descriptions: int
-    headings: int
-    unread: int
     reasons: dict[str, int]
-
-
-class Total(msgspec.Struct):
-    units: int
-    lines: int
-    descriptions: int
-    headings: int
-    unread: int
 
 
 class UnreadLine(msgspec.Struct):
@@ -329,16 +319,16 @@ async def _progress(call: Call, query: ProgressQuery) -> Response:
         jobs = (uploads.jobs.get(upload), uploads.finding.get(upload) if query.people else None)
         return next((job for job in jobs if job is not None and job.is_running), None)
 
-    async def events() -> AsyncIterator[bytes]:
+    async def events() -> AsyncGenerator[bytes, None]:
         while (job := running()) is not None:
-            yield b"event: progress\ndata: " + ENCODER.encode({"share": job.share, "step": job.step}) + b"\n\n"
+            yield server_event("progress", {"share": job.share, "step": job.step})
             if job.task is not None:
                 await asyncio.wait({job.task}, timeout=PROGRESS_INTERVAL_S)
             else:
                 await asyncio.sleep(PROGRESS_INTERVAL_S)
-        yield b"event: done\ndata: " + ENCODER.encode(await upload_report(uploads, upload, 0)) + b"\n\n"
+        yield server_event("done", await upload_report(uploads, upload, 0))
 
-    return StreamingResponse(events(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+    return EventStream(events())
 
 
 @OPERATIONS(

@@ -35,8 +35,6 @@ from understudy.server.uploads.reading_jobs import ReadingJob, ReadingJobs, Uplo
 from understudy.server.uploads.store import AS_SENT, SentFile, StoredFix, StoryNameTaken, UploadRow, UploadStore
 from understudy.story.storyfile import Story
 
-__all__ = ["UploadService"]
-
 SYNC_S = 1.0  # between two looks at what other processes did
 INCOMPLETE_S = 3600  # after which an upload that another process may be receiving is taken for abandoned
 

@@ -40,11 +40,6 @@ from understudy.server.uploads.store import UploadRow
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.found import FOUND
 
-__all__ = [
-    "FailedUpload", "FailedUploads", "ReceivedFile", "ReceivedForm", "StorageQuota", "StoryFiles", "distinct",
-    "receive", "refuse_if_disk_full",
-]  # fmt: skip
-
 
 @contextmanager
 def refuse_if_disk_full() -> Iterator[None]:

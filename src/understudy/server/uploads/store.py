@@ -23,8 +23,6 @@ from understudy.errors import UnderstudyError
 from understudy.server.database import ServerDatabase
 from understudy.server.problems import Refused
 
-__all__ = ["SentFile", "StoredFix", "StoryNameTaken", "UploadRow", "UploadStore"]
-
 PIECE_BYTES = 1024 * 1024
 AS_SENT = "As it was sent"
 COLUMNS = "id, story, content, made, fixable, deleted, form"

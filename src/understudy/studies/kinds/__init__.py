@@ -6,12 +6,17 @@ from collections.abc import Mapping
 
 from understudy.errors import InputError
 from understudy.studies.kind import Kind
-from understudy.studies.kinds import annotate, candidates, chat, criteria, guess, likely, personas, prefer, rate, revise
+from understudy.studies.kinds.annotate import ANNOTATE
+from understudy.studies.kinds.chats import CHAT, RATE
+from understudy.studies.kinds.guess import GUESS
+from understudy.studies.kinds.hpd import CANDIDATES, CRITERIA
+from understudy.studies.kinds.likely import LIKELY
+from understudy.studies.kinds.personas import PERSONAS, REVISE
+from understudy.studies.kinds.prefer import PREFER
 
-__all__ = ["KINDS", "kind_of"]
-
-MODULES = (personas, revise, chat, rate, criteria, likely, annotate, candidates, guess, prefer)
-KINDS: Mapping[str, Kind] = {module.KIND.name: module.KIND for module in MODULES}
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind for kind in (PERSONAS, REVISE, CHAT, RATE, CRITERIA, LIKELY, ANNOTATE, CANDIDATES, GUESS, PREFER)
+}
 
 
 def kind_of(name: str) -> Kind:

@@ -19,6 +19,7 @@ from understudy.progress import Progress
 from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Character, Moment, Scene
+from understudy.studies import Study, open_story
 from understudy.studies.annotation_results import (
     annotated_claims,
     annotation_figures,
@@ -45,10 +46,7 @@ from understudy.studies.annotations import (
 )
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind
-from understudy.studies.study import Study, open_story
 from understudy.text import fold
-
-__all__ = ["KIND"]
 
 INTEGRATED = "integrated"
 TABLES = (FACTS, TIES, SCENES)
@@ -230,7 +228,7 @@ def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, A
     return answer
 
 
-KIND = Kind(
+ANNOTATE = Kind(
     "annotate",
     "writes down a chapter's facts, ties and scenes",
     TEMPLATE,

@@ -47,11 +47,9 @@ from understudy.people.names import CharacterNames
 from understudy.progress import Progress
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.types import Scene
+from understudy.studies import Study, open_story
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, write_json_lines
-from understudy.studies.study import Study, open_story
-
-__all__ = ["KIND", "annotations_of", "masked_item"]
 
 WINDOW = 20  # earlier scenes that can be looked up
 EARLIER = "earlier"  # a scene that is further back than those that were shown
@@ -356,7 +354,7 @@ def _write_guesses(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None
     write_json_lines(path, guess_documents(_guesses_of(answers)))
 
 
-KIND = Kind(
+GUESS = Kind(
     "guess",
     "names the masked speakers of a scene, and says what told",
     TEMPLATE,

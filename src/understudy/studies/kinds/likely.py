@@ -22,16 +22,14 @@ from understudy.progress import Progress
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona, persona_at
 from understudy.story.storyfile import Story
+from understudy.studies import Study, open_story
 from understudy.studies.item import Block, Option, Question, ShownLine, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, mean_row, without_checks
-from understudy.studies.questions import OWN, QUESTION_KEYS, AgentReplies, questions_of, text_lines
-from understudy.studies.study import Study, open_story
+from understudy.studies.questions import OWN, QUESTION_KEYS, AskedQuestion, questions_of, reply_items, text_lines
 
-__all__ = ["KIND", "number_of_likelies"]
-
-LIKELY = "likely"
+YES = "likely"
 QUESTION = Question(
-    "likely", "choice", "Would this character say this?", (Option(LIKELY, "Likely"), Option("unlikely", "Unlikely"))
+    "likely", "choice", "Would this character say this?", (Option(YES, "Likely"), Option("unlikely", "Unlikely"))
 )
 SAMPLE_LINES = 10
 LINES_KEYS = ("story", "character", "at", "lines")
@@ -71,7 +69,7 @@ limit = 10                  # a sample of so many questions
 def number_of_likelies(answers: Sequence[GivenAnswer]) -> Counter[str]:
     """Item name -> how many people said 'likely'."""
     counts: Counter[str] = Counter({each.item.name: 0 for each in answers})
-    counts.update(each.item.name for each in answers if each.answer.get(QUESTION.name) == LIKELY)
+    counts.update(each.item.name for each in answers if each.answer.get(QUESTION.name) == YES)
     return counts
 
 
@@ -93,23 +91,15 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
 
 
 def _reply_items(study: Study, progress: Progress) -> list[StudyItem]:
-    """An item for each different reply to a question; what several agents say alike is judged once."""
     story, asked = questions_of(study)
     names = [*dict.fromkeys(study.texts("agents")), *([OWN] if study.flag("own") else [])]
-    replies = AgentReplies(study, story)
-    items: list[StudyItem] = []
-    for number, question in enumerate(asked):
-        progress("Replies", number, len(asked))
+
+    def blocks(question: AskedQuestion, text: str) -> list[Block]:
         persona, prompt = question.situation.persona, question.history[-1]
-        about = (*_scene(question.situation), *_about(persona, study.seed))
-        for nth, (text, agents) in enumerate(replies.different(names, question), 1):
-            said = (ShownLine(prompt.speaker, prompt.text), ShownLine(persona.name, text, is_asked=True))
-            blocks = (*about, Block("The line", said))
-            items.append(StudyItem(f"{question.name}.{nth}", blocks, (QUESTION,), {"agents": agents}))
-    progress("Replies", len(asked), len(asked))
-    if not items:
-        raise InputError("no question has a reply to judge: name `agents` that reply, or set `own = true`")
-    return items
+        said = (ShownLine(prompt.speaker, prompt.text), ShownLine(persona.name, text, is_asked=True))
+        return [*_scene(question.situation), *_about(persona, study.seed), Block("The line", said)]
+
+    return reply_items(study, story, asked, names, (QUESTION,), blocks, progress)
 
 
 def _scene(situation: Situation) -> list[Block]:
@@ -167,7 +157,7 @@ def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
 
 
 def _is_likely(each: GivenAnswer) -> float:
-    return float(each.answer.get(QUESTION.name) == LIKELY)
+    return float(each.answer.get(QUESTION.name) == YES)
 
 
 def _write_voice(study: Study, answers: Sequence[GivenAnswer], folder: Path) -> None:
@@ -204,7 +194,7 @@ def _write(path: Path, document: object) -> None:
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-KIND = Kind(
+LIKELY = Kind(
     "likely",
     "says whether a character would say a line",
     TEMPLATE,

@@ -25,12 +25,9 @@ from understudy.errors import InputError
 from understudy.metrics.preference import PairwiseChoice, bradley_terry, win_rate
 from understudy.metrics.statistics import Estimate
 from understudy.progress import Progress
-from understudy.studies import questions
+from understudy.studies import Study, questions
 from understudy.studies.item import Block, Option, Question, StudyItem
 from understudy.studies.kind import GivenAnswer, Kind, Row, without_checks, write_json_lines
-from understudy.studies.study import Study
-
-__all__ = ["KIND"]
 
 PREFERRED = "preferred"
 SIDES = ("a", "b")
@@ -155,17 +152,13 @@ def _choices(answers: Sequence[GivenAnswer]) -> list[PairwiseChoice]:
 def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """Of two agents the one that won more stands first: an order by name would tell who is who."""
     choices = _choices(answers)
-    pairs = dict.fromkeys(_both(choice) for choice in choices)
+    pairs = dict.fromkeys(frozenset((choice.first, choice.second)) for choice in choices)
     rows: list[Row] = []
     for pair in pairs:
         rates = {name: win_rate(choices, name, *(pair - {name})) for name in pair}
         first, second = sorted(pair, key=lambda name: (-(rates[name].value or 0), name))
         rows.append({"agent": first, "against": second, **rates[first].row()})
     return rows + _modelled(choices, study.seed)
-
-
-def _both(choice: PairwiseChoice) -> frozenset[str]:
-    return frozenset((choice.first, choice.second))
 
 
 def _modelled(choices: Sequence[PairwiseChoice], seed: int) -> list[Row]:
@@ -211,7 +204,7 @@ def _texts(block: Block) -> list[str]:
     return [line.text for line in block.lines]
 
 
-KIND = Kind(
+PREFER = Kind(
     "prefer",
     "chooses between two agents' replies",
     TEMPLATE,

@@ -7,8 +7,8 @@ import pytest
 from stories import HIDDEN, masks
 from understudy.errors import Dead
 from understudy.formats import read
-from understudy.server.names import resolve_name, situation_of, speakers_before
 from understudy.server.problems import Refused
+from understudy.server.story_registry import resolve_name, situation_of, speakers_before
 from understudy.story.names import shown_names
 from understudy.story.storyfile import Story
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.names import ModelName
 from understudy.server.problems import Refused
+from understudy.server.story_registry import ModelName
 
 NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).map(str.strip).filter(bool)
 

@@ -1,4 +1,4 @@
-"""SVG text: escaped, titled, and portraits from initials."""
+"""Whole pictures: escaped, titled, and portraits from initials."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.server.drawing.svg import (
+from understudy.server.drawing import (
     BACKGROUNDS,
     LETTER_COLOUR,
     TONES,
     background,
     drawing,
-    element,
     initials,
     portrait,
-    shorten,
-    text_width,
 )
+from understudy.svg import element
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -35,31 +33,11 @@ def test_whatever_a_text_holds_the_picture_is_xml_and_says_the_same(text: str, t
     assert root.get("role") == "img" and root.findtext(f"{SVG}title") is not None
 
 
-def test_markup_is_kept_and_text_is_escaped() -> None:
-    assert element("g", element("title", "<b>&"), x=1.25) == '<g x="1.2"><title>&lt;b&gt;&amp;</title></g>'
-    assert element("text", 'said "so"', class_="name", text_anchor="end", href=None) == (
-        '<text class="name" text-anchor="end">said &#34;so&#34;</text>'
-    )
-
-
 def test_standalone_it_brings_its_own_colours_for_light_and_dark() -> None:
     standalone = drawing("a", (0, 0, 10, 10), class_="x", standalone=True)
     within = drawing("a", (0, 0, 10, 10), class_="x", standalone=False)
     assert "prefers-color-scheme: dark" in standalone and "--d-paper" in standalone
     assert "<style" not in within
-
-
-@pytest.mark.parametrize(
-    "text", ["Benedek", "久我志保里", "A very long name that goes on and on", "WWWWWWWWWWWWWWWWWWWW"]
-)
-def test_shortened_texts_fit_and_say_that_they_are_short(text: str) -> None:
-    short = shorten(text, 80, 13)
-    assert text_width(short, 13) <= 80
-    assert short == text or short.endswith("…")
-
-
-def test_ideographs_are_wider_than_letters() -> None:
-    assert text_width("灘重吉", 10) == 30 > text_width("Zit", 10)
 
 
 @pytest.mark.parametrize(

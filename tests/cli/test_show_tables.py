@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from understudy.cli.show import screen
-from understudy.cli.tables import print_table
+from understudy.cli.show import print_table, screen
 
 
 def test_every_part_of_a_table_says_what_its_lines_are_about(

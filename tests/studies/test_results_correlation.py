@@ -10,9 +10,8 @@ from measured import chat, volunteers
 from understudy.errors import InputError
 from understudy.metrics.statistics import holm
 from understudy.papers.personachat.judged_chats import bench_judged_chats
-from understudy.studies.correlation import correlate, read_measures, read_people_scores
 from understudy.studies.opening import add_finished, import_volunteers
-from understudy.studies.results import write_results
+from understudy.studies.results import correlate, read_measures, read_people_scores, write_results
 from understudy.studies.store import open_study_store
 
 

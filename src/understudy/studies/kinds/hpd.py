@@ -1,8 +1,12 @@
-"""Which of the proposed replies would do? How HPD's test set was annotated, for the questions of any story.
+"""What people do for HPD, of any story: rate a reply in its scene, or pick the proposed replies that would do.
 
-The material is what `understudy questions` writes: agents' proposals that nobody has looked at. People tick those that
-would do, or write one; who proposed what is hidden. `--format hpd` writes the set with "reviewed": true, as
-`bench hpd --data` reads it, and without who proposed what:
+A `criteria` study asks what HPD's human evaluation did: fluency, and relevance with scene, attributes and relations.
+Each item is one reply of one agent; who wrote it is hidden. Beside agents, the story's own line can be rated
+(`own = true`), which says what a reply that is right is given.
+
+A `candidates` study is how HPD's test set was annotated. The material is what `understudy questions` writes: agents'
+proposals that nobody has looked at. People tick those that would do, or write one; who proposed what is hidden.
+`--format hpd` writes the set with "reviewed": true, as `bench hpd --data` reads it, and without who proposed what:
 
     positives   the story's own reply, what more than half of a question's judges picked, and what they wrote
     negatives   of the others the ten that the fewest picked, at least nine
@@ -22,23 +26,124 @@ from understudy.formats.evidence import measure
 from understudy.formats.hpd import question_of, session_of
 from understudy.formats.recognition import is_hpd
 from understudy.metrics.statistics import interval
+from understudy.papers.hpd.published import HPD_CRITERIA, hpd_rating
 from understudy.progress import Progress
 from understudy.sources.jsonstream import json_members
 from understudy.sources.source import HEAD_BYTES, SourceFile
 from understudy.story.dialogue import Example
 from understudy.story.storyfile.toml_tables import replace_text
 from understudy.story.wording import tie_sentence
+from understudy.studies import Study, questions
 from understudy.studies.item import Answer, Block, Option, Problem, Question, ShownLine, StudyItem
-from understudy.studies.kind import GivenAnswer, Kind, Row, answers_by
-from understudy.studies.study import Study
+from understudy.studies.kind import (
+    GivenAnswer,
+    Kind,
+    Row,
+    answers_by,
+    mean_row,
+    scale_question,
+    simulated_rating,
+    without_checks,
+    write_json_lines,
+)
 
-__all__ = ["KIND"]
+SCALES = (
+    scale_question("fluency", "Is the reply fluent?", "cannot be understood", "as a person would say it"),
+    scale_question("scene", "Does it fit the scene and what was said?", "not at all", "entirely"),
+    scale_question("attributes", "Does it fit who they are?", "contradicts it", "entirely"),
+    scale_question("relations", "Does it fit how they stand to the others?", "contradicts it", "entirely"),
+)
+METRICS = dict(zip((scale.name for scale in SCALES), HPD_CRITERIA, strict=True))
+CRITERIA_TEMPLATE = """\
+kind = "criteria"
+title = "Does this reply fit?"
+instructions = \"\"\"
+You see a scene of a story, who the people in it are and how one of them stands to the others, what was said so far,
+and a reply, which is marked. Rate the reply alone, from 1 to 5, in four respects.
+\"\"\"
+consent = "I am at least 18 and take part of my own will. I can stop at any time and have my answers deleted."
+people_per_item = 3
+items_per_person = 20
+checks = 1
+seed = 0
+
+[material]
+story = "demo"              # a story file or folder, or demo
+# characters = ["Zita"]     # whose replies (default: the main characters)
+questions = "story"         # their own lines in the story; or a file: probes.toml, messages.txt (a message a line), or
+                            # set.json as `understudy questions` writes it, with the replies that were proposed
+# at = "2.1"                # lines before this moment only; of messages, the moment they are put (default: the end)
+# facing = "Benedek"        # of messages: who puts them
+turns = 2                   # lines before which at least so much was said in the scene
+limit = 10                  # a sample of so many questions
+agents = ["encoder", "tfidf"]   # who replies; of a set.json those who proposed, unless it is said
+own = true                  # the story's own reply is rated too
+"""
+
+
+def _criteria_items(study: Study, progress: Progress) -> list[StudyItem]:
+    study.only(*questions.QUESTION_KEYS, "agents", "own")
+    story, asked = questions.questions_of(study)
+    names = _speakers(study, asked)
+
+    def blocks(question: questions.AskedQuestion, text: str) -> list[Block]:
+        return [*questions.persona_blocks(question.situation), questions.dialogue_block(question, text)]
+
+    return questions.reply_items(study, story, asked, names, SCALES, blocks, progress)
+
+
+def _speakers(study: Study, asked: Sequence[questions.AskedQuestion]) -> list[str]:
+    if "agents" in study.material:
+        names = list(dict.fromkeys(study.texts("agents")))
+    else:
+        names = list(dict.fromkeys(name for question in asked for name in question.proposed))
+    return [*names, *([questions.OWN] if study.flag("own") else [])]
+
+
+def _simulated_rating(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
+    agent = " ".join(item.hidden.get("agents", ()))
+    return {scale.name: simulated_rating(scale, agent, item, skill, rng) for scale in SCALES}
+
+
+def _criteria_figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
+    """HPD's human columns, a row for each agent and criterion."""
+    judged, rows = without_checks(answers), list[Row]()
+    for agent in dict.fromkeys(agent for each in judged for agent in each.item.hidden["agents"]):
+        of_agent = [each for each in judged if agent in each.item.hidden["agents"]]
+        for name, metric in METRICS.items():
+            paper = hpd_rating(agent, metric)
+            rows.append(mean_row({"agent": agent}, metric, of_agent, name, paper, study.seed))
+    return rows
+
+
+def _write_ratings(_: Study, answers: Sequence[GivenAnswer], path: Path) -> None:
+    """JSON lines: who replied what, and what one person gave it."""
+    lines = []
+    for each in without_checks(answers):
+        reply = next(line for block in each.item.blocks for line in block.lines if line.is_asked)
+        about = {"item": each.item.name, "agents": each.item.hidden["agents"], "character": reply.speaker}
+        scores = {METRICS[name]: value for name, value in each.answer.items() if name in METRICS}
+        lines.append(about | {"reply": reply.text, "person": each.person} | scores)
+    write_json_lines(path, lines)
+
+
+CRITERIA = Kind(
+    "criteria",
+    "rates a reply in its scene",
+    CRITERIA_TEMPLATE,
+    _criteria_items,
+    _simulated_rating,
+    outputs={"ratings": _write_ratings},
+    unblinding=frozenset({"ratings"}),
+    figures=_criteria_figures,
+)
+
 
 PICKED, WRITTEN = "picked", "own"
 LEAST_NEGATIVES, MOST_NEGATIVES = 9, 10
 LONGEST = 60  # words of a reply that somebody writes
 STORY = "the story"
-TEMPLATE = """\
+CANDIDATES_TEMPLATE = """\
 kind = "candidates"
 title = "Which reply would do?"
 instructions = \"\"\"
@@ -91,7 +196,7 @@ def _texts(item: StudyItem) -> dict[str, str]:
     return {option.key: option.label for option in item.questions[0].options}
 
 
-def _items(study: Study, progress: Progress) -> list[StudyItem]:
+def _candidate_items(study: Study, progress: Progress) -> list[StudyItem]:
     study.only("questions", "own_reply")
     path = study.path("questions")
     own_reply = study.choice("own_reply", ("shown", "hidden"))
@@ -107,7 +212,7 @@ def _items(study: Study, progress: Progress) -> list[StudyItem]:
         proposed = _proposed(document, session.key, path)
         if own_reply == "shown":
             proposed[document["positive_response"]] = ""
-        items.append(_item(session.key, question_of(source, session), proposed, study.seed))
+        items.append(_candidate_item(session.key, question_of(source, session), proposed, study.seed))
     return items
 
 
@@ -130,7 +235,7 @@ def _is_proposal(entry: Any) -> bool:
     return isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in ("text", "agent"))
 
 
-def _item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> StudyItem:
+def _candidate_item(name: str, example: Example, proposed: Mapping[str, str], seed: int) -> StudyItem:
     """`proposed`: each reply's agent; blank for the story's own."""
     order = random.Random(f"{seed} {name}").sample(list(proposed), len(proposed))  # noqa: S311
     options = tuple(Option(f"r{number}", text) for number, text in enumerate(order, 1))
@@ -168,7 +273,7 @@ def _blocks(example: Example) -> Iterator[Block]:
     yield Block("What has been said", tuple(ShownLine(turn.speaker, turn.text) for turn in example.history))
 
 
-def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
+def _candidate_problems(item: StudyItem, answer: Answer) -> list[Problem]:
     picked, written = answer.get(PICKED) or (), str(answer.get(WRITTEN) or "").strip()
     if not picked and not written:
         return [Problem(PICKED, "Tick at least one reply that would do, or write one below.")]
@@ -177,7 +282,7 @@ def _problems(item: StudyItem, answer: Answer) -> list[Problem]:
     return []
 
 
-def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
+def _candidate_figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     """picked: how often a judge ticked a reply of each agent, and the story's own; intervals draw whole questions."""
     marks: dict[str, list[tuple[str, bool]]] = {}
     for each in answers:
@@ -194,7 +299,7 @@ def _figures(study: Study, answers: Sequence[GivenAnswer]) -> list[Row]:
     return rows
 
 
-def _simulated(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
+def _simulated_picks(item: StudyItem, skill: float, rng: random.Random) -> dict[str, Any]:
     """Somebody skilled ticks the story's own reply, if it is there, and some on which all lean the same way."""
     keys = list(_texts(item))
     leaning = random.Random(item.name).sample(keys, 1)  # noqa: S311
@@ -214,13 +319,13 @@ def _write_hpd(study: Study, answers: Sequence[GivenAnswer], path: Path) -> None
     replace_text(path, json.dumps(reviewed_sessions(documents, answers), ensure_ascii=False, indent=1) + "\n")
 
 
-KIND = Kind(
+CANDIDATES = Kind(
     "candidates",
     "picks the replies that would do among those that agents propose, or writes one",
-    TEMPLATE,
-    _items,
-    _simulated,
-    _problems,
+    CANDIDATES_TEMPLATE,
+    _candidate_items,
+    _simulated_picks,
+    _candidate_problems,
     outputs={"hpd": _write_hpd},
-    figures=_figures,
+    figures=_candidate_figures,
 )

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from understudy.bench.report import html_report
-from understudy.bench.report.charts import Bar, panel
-from understudy.bench.report.guessing import confusions_section, flows_section
+from understudy.bench.report.charts import Bar, confusions_section, flows_section, panel
 
 NASTY = "<b>O'Neil & sons</b>"
 
