@@ -9,8 +9,6 @@ import os
 import signal
 import sys
 
-__all__ = ["main"]
-
 STOPPED = 130
 
 

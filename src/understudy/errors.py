@@ -23,24 +23,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "AgentError",
-    "BackendError",
-    "CastError",
-    "Dead",
-    "InputError",
-    "MissingAnswer",
-    "MissingExtra",
-    "StoryError",
-    "Unborn",
-    "UnderstudyError",
-    "UnknownCharacter",
-    "UnknownFormat",
-    "UnknownMoment",
-    "UnknownStory",
-    "Unreachable",
-]
-
 
 class UnderstudyError(Exception):
     """Base of all errors raised on purpose."""

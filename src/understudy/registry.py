@@ -19,8 +19,6 @@ from typing import Any, Generic, TypeVar
 
 from understudy.errors import AgentError, MissingExtra
 
-__all__ = ["Imported", "Need", "RegistryEntry", "import_factory"]
-
 Product = TypeVar("Product", covariant=True)
 
 

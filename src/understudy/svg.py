@@ -12,19 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-__all__ = [
-    "NAMESPACE",
-    "ChartArea",
-    "Markup",
-    "Point",
-    "coordinates",
-    "element",
-    "label",
-    "line",
-    "shorten",
-    "text_width",
-]
-
 Point = tuple[float, float]
 NAMESPACE = "http://www.w3.org/2000/svg"
 INVALID_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -15,39 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from understudy.errors import InputError, MissingExtra
 
-__all__ = [
-    "LANGUAGES",
-    "LONGEST_ABBREVIATION",
-    "NOT_NAMES",
-    "TITLES",
-    "UNSPACED_LANGUAGES",
-    "WORD",
-    "HeardName",
-    "NameFinder",
-    "NameReplacer",
-    "capitalised",
-    "did_you_mean",
-    "either",
-    "ends_with_abbreviation",
-    "find_name",
-    "fold",
-    "guess_language",
-    "is_unspaced",
-    "name_pattern",
-    "one_line",
-    "pieces",
-    "roman_number",
-    "sentence_ends",
-    "sentences",
-    "sole_owners",
-    "stem",
-    "stems",
-    "stop_words",
-    "tokenizer",
-    "word_table",
-    "words",
-]
-
 Owner = TypeVar("Owner", bound=Hashable)
 
 LANGUAGES = ("en", "ja", "zh")

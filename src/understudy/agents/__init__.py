@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from understudy.agents.encoder import EncoderAgent
     from understudy.agents.pools import Candidates
 
-__all__ = ["AGENTS", "SHIPPED", "TRAINED", "WRITING", "Scripted", "agent_named", "draws_on_lines"]
-
 
 FROM_MODEL = Need.MODEL | Need.CANDIDATES
 WRITING_MODEL = Need.MODEL | Need.TORCH

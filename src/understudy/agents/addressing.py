@@ -24,8 +24,6 @@ from understudy.story.persona import Other, Past
 from understudy.story.types import Exchange, Moment
 from understudy.text import find_name
 
-__all__ = ["Addressing", "gender_of", "names_of"]
-
 SCENES = 400  # of the past that are looked through
 NEAR = 8  # lines before one that say whom it speaks of
 MARK = r"[,;:.!?…—–(“\"]"

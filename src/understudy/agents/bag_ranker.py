@@ -31,8 +31,6 @@ from understudy.language.model_folder import ModelFolder, read_model
 from understudy.story.dialogue import Evidence, Question, Reply, Situation, Turn
 from understudy.text import words
 
-__all__ = ["MAX_TURNS", "KeyValueMemory", "ProfileMemory", "Starspace", "spelled"]
-
 CACHED_TEXTS = 1 << 15
 CACHED_WORDS = 1 << 12
 NGRAM_LENGTHS = (3, 4, 5)

@@ -33,7 +33,6 @@ from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situ
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["INPUTS", "NAME", "PER", "BobAgent", "DialogueSequencer", "beam_search", "conditioned_context", "write_bob"]
 
 NAME = "bob"
 TOKENIZER, WEIGHTS = "tokenizer.json", "weights.safetensors"

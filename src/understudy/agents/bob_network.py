@@ -23,10 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = [
-    "CONSISTENCY", "DECODERS", "ENCODER", "HEAD", "RESPONSE", "AttentionMemory", "BertOverBert", "PaddedBatch",
-    "cross_attention_tensors", "head_tensors", "padded",
-]  # fmt: skip
 
 ENCODER, RESPONSE, CONSISTENCY = "encoder", "response", "consistency"
 DECODERS = (RESPONSE, CONSISTENCY)

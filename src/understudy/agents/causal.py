@@ -30,8 +30,6 @@ from understudy.language.model_folder import ModelFolder, read_card, read_tensor
 from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
 
-__all__ = ["ADAPTER", "NAME", "CausalAgent", "DialogueFormat", "TokenizedDialogue", "read_window"]
-
 NAME = "causal"
 ADAPTER = "adapter.safetensors"
 LONGEST = 1024  # tokens that are read, if the model reads as many

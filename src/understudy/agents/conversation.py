@@ -34,8 +34,6 @@ from understudy.story.persona import Other
 from understudy.story.storyfile import Story
 from understudy.story.types import LoreEntry, Moment
 
-__all__ = ["Conversation", "ConversationTurn", "message_last", "other_speaker", "perspective", "write_reply"]
-
 STOP_TIMEOUT_S = 5.0  # how long a cancelled agent is waited for
 
 Item = TypeVar("Item")

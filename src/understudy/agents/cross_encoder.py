@@ -37,8 +37,6 @@ from understudy.language.encoding.encoder import load_session, load_tokenizer
 from understudy.language.model_folder import ModelFolder, is_number, read_card, read_tensors
 from understudy.story.dialogue import Question, Situation, Turn
 
-__all__ = ["ENCODER", "GRAPH", "HEAD", "HEAD_FILE", "NAME", "TOKENIZER", "CrossEncoder", "PairScorer"]
-
 NAME = "cross-encoder"
 GRAPH, HEAD_FILE, TOKENIZER, ENCODER = "cross-encoder.onnx", "head.safetensors", "tokenizer.json", "encoder"
 HEAD = ("head.0.weight", "head.0.bias", "head.2.weight", "head.2.bias")

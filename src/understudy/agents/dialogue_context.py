@@ -16,12 +16,6 @@ from understudy.story.types import Relation
 from understudy.story.wording import fill_macros, speaker_words
 from understudy.text import fold, sentences, stop_words, words
 
-__all__ = [
-    "KnownPeople", "content", "first_person", "heard_turns", "heard_words", "introduced_name", "introduced_names",
-    "introductions", "is_first_person", "last_heard", "light_words", "meant_by_last", "own_name_words", "repeats",
-    "said_before", "said_sentences", "shared_content", "tie_sign", "ties_to_faced", "uncontradicted",
-]  # fmt: skip
-
 BARE_QUESTION = re.compile(
     r"\W*(?:(?:but|and|so|oh|well)\W+)*(?:why(?: not| so| is that| do you say (?:that|so))?|how (?:so|come)|"
     r"what do you mean(?: by that)?|(?:なぜ|何故|どうして|なんで)(?:ですか)?|为什么|为何)\W*",

@@ -28,8 +28,6 @@ from understudy.story.types import Relation
 from understudy.story.wording import tie_sentence
 from understudy.text import NOT_NAMES, capitalised, find_name, fold, sentences, word_table
 
-__all__ = ["KNOWS", "direct_answers", "tells_unasked", "told_evidence"]
-
 LIKED, DISLIKED = 3, -1  # levels of affection from which somebody is liked, or is not
 KNOWN, UNKNOWN = 3, 1  # levels of familiarity from which somebody is known, or is not
 LINES_READ = 2_000  # own lines that are looked through for what people are called

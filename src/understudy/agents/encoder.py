@@ -59,8 +59,6 @@ from understudy.story.dialogue import Candidate, Evidence, Question, Reply, Situ
 from understudy.story.types import Moment
 from understudy.story.wording import plain_lines, tie_sentence
 
-__all__ = ["READ", "SHOWN", "EncoderAgent", "ReplyOption", "memory_evidence", "unsaid"]
-
 SHOWN = 5
 HEARD = 0.5
 WORDS = 0.5

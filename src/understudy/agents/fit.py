@@ -45,10 +45,6 @@ from understudy.story.dialogue import Situation, Turn
 from understudy.story.wording import tie_sentence
 from understudy.text import fold
 
-__all__ = [
-    "MAX_PROFILE", "CachedEncoder", "Fit", "Hubness", "SharedWords", "build_context", "build_fits", "shorten_profile",
-]  # fmt: skip
-
 MAX_PROFILE = 8  # sentences of the own profile that are encoded together
 MAX_OTHER_PROFILE = 6
 MAX_TURNS = 24

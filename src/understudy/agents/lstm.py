@@ -36,10 +36,6 @@ from understudy.text import fold
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = [
-    "LONGEST", "GenerativeMemory", "LSTMAgent", "Seq2Seq", "decode", "encode", "entries_of", "initial_parameters",
-    "log_softmax", "padded", "parameter_shapes", "rarity_weights", "start_of", "step",
-]  # fmt: skip
 
 Parameters = Mapping[str, "Tensor"]
 Rows = Sequence[Sequence[int]]

@@ -52,8 +52,6 @@ from understudy.story.types import Line, Relation
 from understudy.story.wording import speaker_words, tie_sentence, tie_to_faced
 from understudy.text import capitalised, find_name, fold, sentences, words
 
-__all__ = ["DIRECT", "OldLines", "RecalledDraft"]
-
 MOST_LINES, MOST_HEARD, MOST_WEIGHED = 40, 3, 5_000
 
 # Weights of relevance, on the scale of `judging.selection`. They are fitted to nothing: they were set by hand with the

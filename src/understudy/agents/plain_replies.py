@@ -23,8 +23,6 @@ from understudy.story.dialogue import Candidate, Evidence, Reply, Situation, Tur
 from understudy.story.wording import plain_lines, speaker_words, tie_sentence
 from understudy.text import word_table, words
 
-__all__ = ["bank_lines", "fallbacks", "lines_for", "plainly", "register_of", "reply_with_line", "stock_lines"]
-
 REGISTERS = ("plain", "formal", "rough")
 MARKED = 0.08
 

@@ -19,11 +19,6 @@ from understudy.story.dialogue import Candidate, Evidence, Reply, Situation
 from understudy.story.persona import Past, Persona
 from understudy.story.types import Exchange, Line, Moment
 
-__all__ = [
-    "Candidates", "EncodedExchanges", "EncodedMemories", "EncodedMemory", "KeyedCache", "Pool", "Pools", "distinct",
-    "key_of", "own_past", "reply_from", "said_at", "taken_from",
-]  # fmt: skip
-
 Value = TypeVar("Value")
 
 SHOWN = 5  # replies that are considered

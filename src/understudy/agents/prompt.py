@@ -25,8 +25,6 @@ from understudy.story.dialogue import ChatMessage, Situation, Turn
 from understudy.story.wording import speaker_words
 from understudy.text import words
 
-__all__ = ["BUDGET", "GIVES_WAY", "STYLES", "Prompt", "build_prompt", "render_compact", "trim"]
-
 # The form that the shipped writer was trained on: changing a character of it makes the writer worse.
 #
 #   system      who one is, profile, whom one faces with the ties to them, the scene, own lines that show the voice

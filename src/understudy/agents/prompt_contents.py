@@ -16,11 +16,6 @@ from understudy.story.types import KIN, SECRET, Exchange, Fact, Line, Moment, Re
 from understudy.story.wording import fact_sentence, tie_sentence
 from understudy.text import fold
 
-__all__ = [
-    "ChatTurn", "PastExchange", "PastLine", "PromptContents", "PromptMessage", "Recalled", "contents_of",
-    "moment_in_words", "shows_actions", "with_circumstances",
-]  # fmt: skip
-
 ABOUT_FACED = 5  # sentences about the one faced, the own ties first
 ABOUT_PRESENT = 2  # sentences about each of the others present
 MAX_REMEMBERED = 8

@@ -19,8 +19,6 @@ from understudy.agents.prompt_contents import (
 )
 from understudy.text import capitalised
 
-__all__ = ["instructions_contents", "render_instructions"]
-
 LANGUAGES = {"ja": "Japanese", "zh": "Chinese"}
 SOMEBODY = "the other one"
 STRANGER = "Somebody who has not given a name. You know of them what stands here, and what they tell you."

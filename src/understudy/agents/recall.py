@@ -39,8 +39,6 @@ from understudy.story.types import Exchange, Line, Moment
 from understudy.story.wording import speaker_words, tie_sentence
 from understudy.text import words
 
-__all__ = ["THRESHOLD", "Recall", "RelevanceFeatures", "TermRarity", "relevance"]
-
 FACTS, OWN, OTHERS, VOICE, TOLD = 4, 3, 4, 8, 6
 OWN_WORDS, HEARD_WORDS, OTHERS_WORDS = 40, 25, 30  # of a line that is shown
 # What is looked at, as the small writer was trained. Only what of it is shown to other models is fitted (below).

@@ -24,8 +24,6 @@ from understudy.story.persona import false_names
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene
 
-__all__ = ["MAIN", "ReplyLine", "StoryQuestion", "characters_asked", "question_at", "reply_lines", "sampled"]
-
 MAIN = 6
 WORD = re.compile(r"\w")
 ENDS_SENTENCE = re.compile(r"[.!?。！？…:;,\"'”’)]$")

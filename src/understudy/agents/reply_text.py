@@ -15,11 +15,6 @@ from understudy.story.persona import Persona
 from understudy.story.types import Line
 from understudy.text import fold, sentence_ends, sentences
 
-__all__ = [
-    "ReplyCleaner", "StreamCleaner", "continued", "continuing", "is_mid_sentence", "join_names", "joint", "rests",
-    "split_begun", "without_label",
-]  # fmt: skip
-
 THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]")
 PERHAPS_SPECIAL = re.compile(r"(?:<\|[^|<>]{0,40}\|?|</?\w{0,40}|\[/?I?N?S?T?)\Z")

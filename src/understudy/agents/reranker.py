@@ -33,8 +33,6 @@ from understudy.language.model_folder import ModelFolder, Tensors, read_card, re
 from understudy.story.dialogue import Question, Situation, Turn
 from understudy.story.wording import tie_sentence
 
-__all__ = ["ADAPTER", "NAME", "Reranker", "RerankerFormat", "pack_matrices"]
-
 NAME = "reranker"
 ADAPTER = "adapter.safetensors"
 HEAD = ("head.weight", "head.bias")

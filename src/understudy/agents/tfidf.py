@@ -36,8 +36,6 @@ from understudy.story.dialogue import Evidence, Reply, Situation, Turn
 from understudy.story.wording import tie_sentence
 from understudy.text import words
 
-__all__ = ["TfIdfAgent"]
-
 STOP_WEIGHT = 0.2
 PERSONA_IN_REPLY = 0.2
 PERSONA_IN_SCORE = 1.0

@@ -18,11 +18,6 @@ from functools import lru_cache
 from understudy.agents.dialogue_context import light_words
 from understudy.text import sentences, stop_words, words
 
-__all__ = [
-    "END", "IRREGULAR", "PAD", "SPECIAL", "START", "UNKNOWN", "TokenVocabulary", "plain_line", "relevant_part",
-    "roots", "spread_lines", "terms", "word_overlap",
-]  # fmt: skip
-
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>", "<profile>", "<partner>", "<me>", "<you>")
 PAD, UNKNOWN, START, END = range(4)
 MARKERS = {name: SPECIAL.index(f"<{name}>") for name in ("profile", "partner", "me", "you")}

@@ -58,8 +58,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example
 from understudy.story.persona import Persona
 
-__all__ = ["Answers", "answers_of", "right_replies", "wrong_replies"]
-
 NO_LOG_PROBS = "the agent gives no log-probabilities"
 NO_WRONG = "no question has a wrong reply"
 NOT_ASKED = "the agent was asked for no replies: --replies N"

@@ -46,19 +46,6 @@ from understudy.story.dialogue import (
     Turn,
 )
 
-__all__ = [
-    "CandidateLikelihoods",
-    "GeneratedReply",
-    "JudgedAgent",
-    "MissingAnswers",
-    "judged_agent",
-    "likelihoods_of",
-    "prompt_of",
-    "replies_of",
-    "reply_scores",
-    "scores_of",
-]
-
 BATCHES = {"scores": 256, "likelihood": 32, "replies": 64}  # questions at once
 CONCURRENCY = 4  # requests to a server under way
 FAILURES = 10  # in a row: then it is no single question that the agent fails on

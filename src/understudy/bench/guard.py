@@ -39,8 +39,6 @@ from understudy.story.types import Line, Moment, Scene, holding_at
 from understudy.story.wording import about_other
 from understudy.text import tokenizer
 
-__all__ = ["GuardingAgent", "Judge", "agent_judge", "bench_guard", "rule_judge"]
-
 HOSTILE = ("later", "unwitnessed", "secrets")
 OWN = "own"
 EACH = 4  # drafts of a kind in a situation

@@ -39,8 +39,6 @@ from understudy.story.persona import Other, Persona
 from understudy.story.storyfile import Story
 from understudy.text import did_you_mean
 
-__all__ = ["DraftedReply", "bench_replies", "read_replies"]
-
 CAPABLE = "capable"
 """The label of the guards as they hold for a capable writer."""
 ANY = "all"

@@ -39,8 +39,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.text import stop_words
 
-__all__ = ["bench_later_lines"]
-
 SHORTEST = 5  # words, below which nobody could tell
 ASKED = 400  # lines that `anachronism` is asked about
 PIECES = (1, 2, 2, 3, 3, 4)  # lengths of pieces, in words, as often as they are drawn

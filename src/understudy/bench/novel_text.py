@@ -43,8 +43,6 @@ from understudy.novels.parsing import parse_prose
 from understudy.novels.prose import NovelCharacter, Prose, Quotation, Span
 from understudy.training.pdnc import AnnotatedNovel
 
-__all__ = ["FoundNovel", "annotated_cast", "read_found"]
-
 MARKS = frozenset('"“”«»„「」『』')
 ENOUGH = 0.5
 LEADING = ("the ", "a ", "an ", "my dear ", "my dearest ")

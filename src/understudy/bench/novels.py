@@ -39,8 +39,6 @@ from understudy.training.quotations import (
     predict_unseen,
 )
 
-__all__ = ["NovelBench", "bench_novels"]
-
 BLOCK = 50  # quotations that are drawn together within a novel
 GIVEN, FOUND = "given", "found"
 LEFT_OUT = QuotationSettings()

@@ -34,8 +34,6 @@ from understudy.sources import Event, Heading, Reader, SceneStart, Speech, Unrea
 from understudy.sources.directions import BRACKETED
 from understudy.sources.source import SourceFile, sha256_of
 
-__all__ = ["Episode", "bench_readers", "who", "words"]
-
 FUZZY = 90.0
 JOINING = frozenset(("and", "together", "simultaneously"))
 Said = tuple[str, str]

@@ -32,25 +32,6 @@ from understudy.progress import Progress
 from understudy.sources.jsonstream import load_json
 from understudy.sources.source import sha256_of
 
-__all__ = [
-    "Document",
-    "Figure",
-    "Items",
-    "PaperFigure",
-    "Row",
-    "compare_runs",
-    "compared",
-    "document_of",
-    "figure_row",
-    "groups_of",
-    "manifest_of",
-    "no_paper",
-    "progress_on",
-    "sampled",
-    "share_figure",
-    "write_items",
-]
-
 Document = dict[str, Any]
 Row = dict[str, Any]
 """A figure with its interval, or the reason why there is none; its other keys say what was judged."""

@@ -35,8 +35,6 @@ from understudy.story.persona import Other, Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Exchange, Line, Moment
 
-__all__ = ["halved", "hold_chats", "personachat_exchanges", "personachat_pairings", "story_pairings"]
-
 Profiles = tuple[tuple[str, ...], tuple[str, ...]]
 FIRST = Moment((0,), ("line",))  # when lines of no story were said
 

@@ -28,8 +28,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import USER_NAME, Agent, Reply, Sampling, Situation, StreamingAgent, Turn, situation_at
 from understudy.story.storyfile import Story
 
-__all__ = ["ask", "bench_talk"]
-
 ALL = "all"
 NO_TOKENS = "the agent does not count tokens"
 NO_PIECES = "the agent gives its reply whole"

@@ -29,13 +29,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from understudy.errors import InputError
 
-__all__ = [
-    "Database", "Migration", "Record", "RecordLog", "Row", "applied_migrations", "apply_migrations", "check_location",
-    "check_parameters", "connection_arguments", "has_password", "is_address", "is_postgres", "is_text", "masked",
-    "migrate", "open_database",
-]  # fmt: skip
-
-
 NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 Row = tuple[Any, ...]

@@ -19,8 +19,6 @@ from typing import Any
 from understudy.database import Row, check_parameters, connection_arguments, masked
 from understudy.errors import InputError, MissingExtra, UnderstudyError, Unreachable
 
-__all__ = ["Postgres", "Timeouts"]
-
 # SQLSTATE codes: the connection is lost; classes of errors that may not happen again; no such letter in the encoding
 LOST_CODES = frozenset({"57P01", "57P02", "57P03", "57P04", "57P05", "25P03"})
 TRANSIENT_CLASSES = frozenset({"08", "25", "40", "53", "54", "55", "57", "58"})

@@ -19,8 +19,6 @@ from typing import Any
 from understudy.database import Row, check_parameters
 from understudy.errors import InputError, Unreachable
 
-__all__ = ["Sqlite", "claim_file"]
-
 WAIT_S = 30  # for another program's transaction
 DISK_ERRORS = ("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED", "SQLITE_READONLY")
 """Caused by the disk or by another program that uses the file, and not by our SQL."""

@@ -35,22 +35,6 @@ from understudy.formats.tvshowguess import EPISODE
 from understudy.sources.jsonstream import json_lines
 from understudy.sources.source import SourceFile
 
-__all__ = [
-    "COARSE",
-    "EVIDENCE",
-    "HISTORY",
-    "REASONING",
-    "Annotation",
-    "Instance",
-    "Rationale",
-    "ShowInstance",
-    "SpeakerGuess",
-    "guess_documents",
-    "read_annotations",
-    "read_needed_scenes",
-    "read_speaker_guesses",
-]
-
 EVIDENCE: Mapping[str, Sequence[str]] = {
     "linguistic style": ("linguisticstyle", "lingstyle"),
     "personality": ("personality",),

@@ -35,8 +35,6 @@ from understudy.story.storyfile import StoryWriter
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Schema, Source
 from understudy.text import guess_language, one_line
 
-__all__ = ["EXAMPLE", "Assembly", "FilesCountAlike"]
-
 COUNTED_AS = {Speech: "lines", Description: "descriptions", Movement: "descriptions", Unread: "unread"}
 """By the type of an event; all others count as headings."""
 SAMPLE = 20_000  # characters by which the language is guessed

@@ -28,21 +28,6 @@ from understudy.errors import InputError
 from understudy.sources.jsonstream import json_lines, load_json
 from understudy.sources.source import SourceFile
 
-__all__ = [
-    "BOT_SIDE",
-    "GIVEN",
-    "HUMAN",
-    "HUMAN_SIDE",
-    "ChatLine",
-    "ChatRecord",
-    "JudgedChat",
-    "PersonaRecord",
-    "read_chats",
-    "read_judged_chats",
-    "read_persona_records",
-    "volunteers_file",
-]
-
 HUMAN = "human"
 GIVEN = ("self", "both", "none")
 

@@ -34,8 +34,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Line, Source
 from understudy.text import one_line
 
-__all__ = ["ASSISTANT", "MESSAGES", "SHAREGPT", "USER", "export_messages", "export_sharegpt"]
-
 CONVERSATIONS, MESSAGE_LIST = "conversations", "messages"  # keys of a record
 USER, ASSISTANT = "User", "Assistant"
 ROLES: Mapping[str, str] = {

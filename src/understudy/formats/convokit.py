@@ -40,8 +40,6 @@ from understudy.sources.names import DeclaredNames, display_name, fold
 from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 
-__all__ = ["READER", "export_convokit", "utterances_in"]
-
 UTTERANCES = ("utterances.jsonl", "utterances.json")
 SPEAKERS, CONVERSATIONS = ("speakers.json", "users.json"), ("conversations.json",)
 CORPUS = "corpus.json"

@@ -13,18 +13,6 @@ from understudy.story.storyfile import CastMember, FileCounts, Story, UnreadSour
 from understudy.story.types import Finding, Line, Moment, Relation, Scene
 from understudy.story.wording import tie_sentence
 
-__all__ = [
-    "cast_document",
-    "file_parts",
-    "found_sentences",
-    "line_document",
-    "persona_document",
-    "reading_document",
-    "reply_document",
-    "scene_document",
-    "tie_document",
-]
-
 Document = dict[str, Any]
 COUNTS = ("units", "lines", "descriptions", "headings", "unread")  # of a file
 

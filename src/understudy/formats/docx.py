@@ -32,8 +32,6 @@ from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 from understudy.text import one_line
 
-__all__ = ["READER", "docx_text"]
-
 DOCUMENT, STYLES, CORE = "word/document.xml", "word/styles.xml", "docProps/core.xml"
 NOTES = (("word/footnotes.xml", "a footnote"), ("word/endnotes.xml", "an endnote"))
 SCRIPTS = tuple(known for known in FORMATS if known.name in ("fountain", "script", "prose", "transcript"))

@@ -23,8 +23,6 @@ from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 from understudy.text import LANGUAGES
 
-__all__ = ["READER", "epub_text"]
-
 IMPRINT = re.compile(r"all rights reserved|\bISBN\b|©\s*\d{4}|copyright ©|first published (?:in|by)", re.IGNORECASE)
 MOST_IN_IMPRINT = 4_000  # characters
 FEWEST_LINKS = 3  # in a row: a table of contents

@@ -14,8 +14,6 @@ from urllib.parse import unquote
 
 from understudy.sources.containers import ArchivePart, End, SourceArchive, Start, Text, Token, xml_tokens
 
-__all__ = ["FRONT_MATTER", "BookPackage", "ContentsEntry", "element_types", "read_package"]
-
 CONTAINER, ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 MOST_DOCUMENTS = 5_000

@@ -22,18 +22,6 @@ from understudy.story.storyfile.found import FOUND
 from understudy.story.storyfile.toml_tables import toml_value
 from understudy.story.types import Moment, Scene, Schema
 
-__all__ = [
-    "Addressees",
-    "check_speech",
-    "export_folder",
-    "export_jsonl",
-    "export_parquet",
-    "heading_line",
-    "new_folder",
-    "scenes_with_headings",
-    "write_rows",
-]
-
 CAST_FILE = "cast.toml"
 KEYWORD = re.compile(r"[+-]|present\b", re.IGNORECASE)
 SPECIAL = re.compile(r"[:：\\\[\]()（）#%,&]|\band\b", re.IGNORECASE)

@@ -21,8 +21,6 @@ from understudy.sources import Reader
 from understudy.sources.containers import End, Start, xml_tokens
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER"]
-
 KINDS: Mapping[str, ElementKind] = {
     "Scene Heading": "heading",
     "Character": "cue",

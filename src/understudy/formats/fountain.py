@@ -41,8 +41,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene
 
-__all__ = ["READER", "SYNOPSIS", "UnclosedBoneyard", "export_fountain", "fountain_elements"]
-
 
 def _elements(source: SourceFile) -> Iterator[ScreenplayElement]:
     try:

@@ -21,8 +21,6 @@ from understudy.sources import Description, Event, Heading, Opening, Reader, Sce
 from understudy.sources.directions import comings_and_goings
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER"]
-
 KNOT = re.compile(r"={2,} ?(?P<function>function )?(?P<name>[^\W\d]\w*) ?(?:\([^()]*\))? ?=*")
 STITCH = re.compile(r"= ?([^\W\d]\w*) ?(?:\([^()]*\))?")
 DECLARATION = re.compile(r"(?:VAR|CONST|LIST|INCLUDE|EXTERNAL)\s")

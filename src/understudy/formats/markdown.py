@@ -48,8 +48,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Character, Line
 from understudy.text import LANGUAGES
 
-__all__ = ["READER", "export_markdown"]
-
 RULE = re.compile(r"([-*_])(?:\s*\1){2,}")
 COMMENT, COMMENT_END = "<!--", "-->"
 LONGEST_TEXT = 40_000

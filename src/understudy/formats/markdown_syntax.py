@@ -12,24 +12,6 @@ from understudy.formats.transcript.labels import TranscriptStatistics
 from understudy.sources.directions import WHOLE
 from understudy.sources.source import SourceFile
 
-__all__ = [
-    "CAST_LIST",
-    "FENCE",
-    "UNDERLINE",
-    "EmphasisedLabel",
-    "MarkdownHeading",
-    "MarkdownSurvey",
-    "atx_heading",
-    "bare_line",
-    "emphasised_label",
-    "front_value",
-    "speakers_of",
-    "survey_of",
-    "underlined",
-    "without_emphasis",
-    "without_escapes",
-]
-
 # What the headings of a Markdown file stand for: a title, chapters (parts, acts, episodes) or scenes.
 #
 #

@@ -24,8 +24,6 @@ from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.story.types import Character
 
-__all__ = ["READER", "examples"]
-
 LINE = re.compile(r"\s*(\d{1,9}) (.*)", re.DOTALL)
 PERSONA = re.compile(r"(your|partner's) persona:\s*(.*)")
 SILENCE = "__SILENCE__"

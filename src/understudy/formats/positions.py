@@ -40,8 +40,6 @@ from understudy.story.storyfile import LineSpans, Spans, Story
 from understudy.story.types import Character, Scene, Source
 from understudy.text import one_line
 
-__all__ = ["digest_of", "export_positions", "is_positions", "positioned_files"]
-
 VERSION = 1
 MARK = b'{"positions":'
 EXTRACTED = {"epub": epub_text, "docx": docx_text}

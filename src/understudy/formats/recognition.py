@@ -21,8 +21,6 @@ from understudy.sources import Reader
 from understudy.sources.columns import DELIMITERS, Columns
 from understudy.sources.source import SourceFile
 
-__all__ = ["FORMATS", "TABLES", "Format", "hpd_files", "is_hpd", "is_personachat", "recognised", "recognised_table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Format:

@@ -34,8 +34,6 @@ from understudy.sources import (
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 
-__all__ = ["READER"]
-
 # The statements of a Ren'Py script, with the strings in them.
 #
 # A statement is a line, and goes on in the next as long as a string or a bracket is open. Its block are the

@@ -24,8 +24,6 @@ from understudy.sources.names import DeclaredNames, is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["TableRow", "row_events"]
-
 NOBODY = frozenset(("", "background", "none", "null", "nan", "narrator:"))
 LOOK_AHEAD = 100  # rows that decide how a table counts time
 LARGEST = 2**32 - 1

@@ -22,17 +22,6 @@ from understudy.sources.names import DeclaredNames
 from understudy.sources.source import SourceFile
 from understudy.text import roman_number
 
-__all__ = [
-    "CUE",
-    "DEEPEST",
-    "LONGEST",
-    "LONGEST_CUE",
-    "SPOKEN",
-    "ElementKind",
-    "ScreenplayElement",
-    "screenplay_events",
-]
-
 ElementKind: TypeAlias = Literal[
     "title entry",
     "heading",

@@ -36,8 +36,6 @@ from understudy.sources.directions import comings_and_goings
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 
-__all__ = ["READER"]
-
 HEADING = re.compile(r"(#+)\s+([^\W\d_]+)\s+(\d+)\s*(?:[:：]\s*(.*))?")
 PRESENT = re.compile(r"Present( exactly)?:\s*(.*)", re.IGNORECASE)
 LABEL = r"(?:\\.|[^:：\\\[\]()（）#%])+?"

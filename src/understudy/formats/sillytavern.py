@@ -29,8 +29,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Scene, Source
 from understudy.story.wording import fill_macros
 
-__all__ = ["READER", "export_sillytavern"]
-
 SESSION_GAP_S = 6 * 3600.0
 MARK, SETTING, VERBATIM = "understudy", "setting", "verbatim"
 """The key in `extra` by which an export says that a message is a scene's setting, or has no macros to be filled in."""

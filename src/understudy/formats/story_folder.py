@@ -38,19 +38,6 @@ from understudy.story.storyfile.toml_tables import TableParser, TomlTable, quote
 from understudy.story.types import Character, Fact, Moment, Relation, Schema, Source
 from understudy.text import LANGUAGES, did_you_mean, fold
 
-__all__ = [
-    "CAST",
-    "PROBES",
-    "CastFile",
-    "Probe",
-    "in_order",
-    "is_said",
-    "read_cast",
-    "read_characters",
-    "read_probes",
-    "scripts_in",
-]
-
 CAST, PROBES = "cast.toml", "probes.toml"
 NOTES = re.compile(r"(readme|notes|licen[sc]e|changelog|copying)\b", re.IGNORECASE)
 DIGITS = re.compile(r"(\d+)")

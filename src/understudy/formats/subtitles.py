@@ -24,8 +24,6 @@ from understudy.sources.directions import WHOLE, comings_and_goings, ends_open, 
 from understudy.sources.source import SourceFile
 from understudy.text import LANGUAGES
 
-__all__ = ["SUBRIP", "WEBVTT"]
-
 VOICE = re.compile(r"<v(?:\.[^\s<>]{0,200})?\s{1,9}([^<>]{0,200})>")
 MARKUP = re.compile(
     r"</?(?:[ibuvsc]|font|ruby|rt|lang|span|p|em|strong)(?:[.\s][^<>]*)?/?>|<(?:\d+:)?\d+:\d+\.\d+>"

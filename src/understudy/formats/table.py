@@ -32,7 +32,6 @@ from understudy.sources.source import LONGEST_LINE, SourceFile
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["PARQUET", "READER", "SPEECHES", "open_parquet", "table_texts"]
 
 MOST_NAMES = 40  # listed in an error
 LONGEST_ROW = 1_000  # lines: a quote that is never closed would otherwise take in the rest of the file

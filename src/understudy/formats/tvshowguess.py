@@ -24,8 +24,6 @@ from understudy.sources.jsonstream import RecordLocation, json_lines, read_recor
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["READER", "ShowScene", "folder_of", "show_scenes"]
-
 FOLDER = "tvshowguess"
 
 LEVELS = ("show", "season", "episode", "scene", "line")

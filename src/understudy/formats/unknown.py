@@ -13,8 +13,6 @@ from understudy.errors import UnknownFormat
 from understudy.formats.assembly import EXAMPLE
 from understudy.formats.evidence import FileEvidence
 
-__all__ = ["unknown_format"]
-
 MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF", "save its text as a .txt file (pdftotext does it), or read the book as EPUB"),
     (b"{\\rtf", "a rich text file (RTF)", "save it as DOCX or as plain text"),

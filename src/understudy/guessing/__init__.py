@@ -27,8 +27,6 @@ from understudy.guessing.scenes import TrainingScenes
 from understudy.registry import RegistryEntry, import_factory
 from understudy.story.dialogue import Guesser
 
-__all__ = ["GUESSERS", "JOINT_ABLATIONS", "UNASSIGNED", "GuesserEntry", "GuesserFactory", "assigned", "own_guesser"]
-
 GuesserFactory = Callable[[TrainingScenes], Guesser]
 GuesserEntry = RegistryEntry[Guesser]
 

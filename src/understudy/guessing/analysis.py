@@ -25,16 +25,6 @@ from understudy.guessing.scenes import Guesses, Masked, masks_of
 from understudy.metrics.agreement import kappa_interval
 from understudy.metrics.statistics import Estimate, holm, interval, paired_p
 
-__all__ = [
-    "PAPER_AGREEMENT",
-    "Grouping",
-    "GuessedSpeaker",
-    "agreement_of_pairs",
-    "analyse",
-    "annotation_agreement",
-    "guessed_speakers",
-]
-
 # Do two people say the same about what telling masked speakers took? Cohen's kappa of their annotations.
 #
 # Only speakers that both have annotated are looked at. Of evidence, what somebody says is the whole set of kinds: to

@@ -31,20 +31,6 @@ from understudy.story.dialogue import Guesser
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 
-__all__ = [
-    "Assigned",
-    "SceneClues",
-    "all_assignments",
-    "best_assignment",
-    "can_list",
-    "fit_weights",
-    "log_table",
-    "marginals",
-    "named",
-    "one_each",
-    "spread_over",
-]
-
 LISTED = 5040  # assignments that are looked at one by one: seven people
 ROUNDS = 200
 LEAST = 1e-9  # a probability below it counts as this

@@ -36,12 +36,6 @@ from understudy.story.dialogue import Ranker, Situation
 from understudy.story.persona import Past, Persona
 from understudy.story.types import Line, Scene
 
-__all__ = [
-    "RandomGuesser", "RankerGuesser", "TermRegression", "TextEncoder", "Vanilla", "Vectors", "fit_pooling",
-    "multi_row", "scene_pooling", "shipped_encoder", "vanilla_encoder", "whole", "windows_of_lines",
-]  # fmt: skip
-
-
 VANILLA_SPACES = ("own",)
 C = 8.0
 TOLERANCE = 1e-3  # a smaller one changes only the last digits, at eight times the time

@@ -37,8 +37,6 @@ from understudy.people.mentions import ReadLine, ReadScene, named_in
 from understudy.story.persona import Persona
 from understudy.text import fold, stop_words, words
 
-__all__ = ["CONTEXT", "CUES", "FACTS", "SAYINGS", "TOPICS", "SceneMemory", "cue_table", "fact_table", "shared_facts"]
-
 CUES: dict[str, tuple[float, str]] = {
     # the mask itself names the candidate
     "calls": (-1.5, "is called by this one"),

@@ -29,8 +29,6 @@ from understudy.people.mentions import ReadLine, ReadScene, read_scene, words_of
 from understudy.people.names import CharacterNames
 from understudy.story.types import Scene
 
-__all__ = ["SPACES", "Bag", "SceneFeatures", "Terms", "bags_of", "named_scene_features", "scene_features"]
-
 Bag = Mapping[str, Mapping[str, int]]
 """For each space its terms, and how often each comes up."""
 

@@ -28,8 +28,6 @@ from understudy.people.mentions import learned_words, named_in
 from understudy.story.persona import Persona
 from understudy.story.types import Scene
 
-__all__ = ["ABLATIONS", "CLUES", "SUB_MODELS", "Joint", "MaskFeatures", "SubModels"]
-
 FOLDS = 5
 REGULARISATION = 3.0  # of a weight, in standard deviations of its clue
 LEAST_SPREAD = 0.01  # of a clue that hardly ever comes up

@@ -26,11 +26,6 @@ from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Scene
 
-__all__ = [
-    "MOST", "NAMES", "Guesses", "Masked", "Masking", "Remembering", "TrainingScenes", "guess_in_order", "is_mask",
-    "main_characters", "masks_of", "split_long_scenes",
-]  # fmt: skip
-
 MOST = 6
 NAMES = ("keep", "mask", "swap")
 TOGETHER = re.compile(r"(\s*(?:,|&|/|\band\b)\s*)")

@@ -23,8 +23,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment, Scene
 from understudy.text import fold
 
-__all__ = ["JUDGED", "JudgedScene", "Show", "scene_of_show", "shows_in", "training_scenes_of_shows"]
-
 JUDGED = "dev.jsonl"
 TRANSCRIPTS = "transcripts"
 RUN = 5  # words

@@ -44,8 +44,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Scene
 from understudy.text import stop_words
 
-__all__ = ["GuessSettings", "guess_later", "guess_scene", "personas_in", "training_scenes_of_story"]
-
 NAMED = 2  # cues that are given
 REMEMBERED = 200  # scenes back
 LONGEST = 70  # letters of a line that is quoted

@@ -31,8 +31,6 @@ from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Line, Scene
 
-__all__ = ["voices_of"]
-
 FOLDS = 10
 LINES = 3  # that confuse, of each pair
 TERMS = 5  # that would tell, of each of a pair

@@ -29,11 +29,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Score
 from understudy.text import did_you_mean
 
-__all__ = [
-    "ALL_GUARDS", "GUARD_PREFIX", "GUARD_RULES", "LOWER_IS_CLOSER", "Curve", "Labelled", "Point", "Rule",
-    "RuleDecision", "bound_keeping", "curve_of", "judge", "read_labelled", "require_known_metric", "shares_kept",
-]  # fmt: skip
-
 ALL_GUARDS = "guards"
 GUARD_PREFIX = "guard-"
 GUARD_NAMES = ("form", "secrets", "knowledge", "address", "outdated", "claims", "identity", "contradiction")

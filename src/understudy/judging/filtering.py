@@ -34,8 +34,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.story.wording import plain_lines
 
-__all__ = ["FilterJob", "FilteredAgent", "Outcome", "StoryMetrics", "filter_lines", "rule_metric", "run_id"]
-
 CACHE_SIZE = 16  # personas: the metrics of each hold what everybody said up to its moment
 
 Metric = Callable[[Sequence[str]], list[Score]]

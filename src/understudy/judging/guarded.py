@@ -52,8 +52,6 @@ from understudy.story.dialogue import (
     Usage,
 )
 
-__all__ = ["GuardedAgent"]
-
 SHOWN = 8  # candidates that a reply lists
 ENOUGH = 5  # drafts that pass: the rest need not be judged
 ANSWERS = 0.34  # the score from which on an old line, a memory or a fact is taken for an answer

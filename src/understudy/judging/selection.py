@@ -34,8 +34,6 @@ from understudy.language.encoding import Context
 from understudy.story.dialogue import Draft, Evidence, Situation, Turn
 from understudy.story.persona import Persona
 
-__all__ = ["Scored", "evasion_drafts", "greeting_drafts", "score_drafts"]
-
 AGREEMENT, FIT, RELEVANCE, VOICE = 0.62, 0.54, 0.5, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08
 BESIDE_DRAFTS = {"exchange": -0.3, "memory": -0.5}

@@ -23,8 +23,6 @@ from understudy.progress import Cancellation
 from understudy.story.dialogue import Evidence, Reply, Sampling, Situation, Streamed, StreamingAgent, Turn, Usage
 from understudy.text import LONGEST_ABBREVIATION, ends_with_abbreviation
 
-__all__ = ["ResumingAgent", "Spoken", "judged_texts", "pieces_of", "speak"]
-
 ATTEMPTS = 3
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_]*\s+|[。！？][」』”]*|\n+")
 CLOSING = ".!?…\"'”’)]*_。！？」』"  # of an end that has not come whole

@@ -14,8 +14,6 @@ from typing import Any
 
 from understudy.story.user_folders import private_folder
 
-__all__ = ["import_library"]
-
 HUGGING_FACE = {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
 ONNX_RUNTIME = {"ORT_DISABLE_TELEMETRY": "1"}
 

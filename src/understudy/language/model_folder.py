@@ -28,23 +28,6 @@ from safetensors.numpy import save_file
 
 from understudy.errors import InputError
 
-__all__ = [
-    "CARD",
-    "FORMAT",
-    "ModelFolder",
-    "atomic_folder",
-    "is_model_folder",
-    "is_number",
-    "read_agent_name",
-    "read_card",
-    "read_model",
-    "read_tensors",
-    "texts_as_tensor",
-    "write_card",
-    "write_model",
-    "write_tensors",
-]
-
 FORMAT = 1
 CARD, WEIGHTS = "model.json", "weights.safetensors"
 MAX_CARD_BYTES = 10_000_000

@@ -32,15 +32,6 @@ from understudy.language.model_folder import ModelFolder, Tensors, read_model
 from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.story.persona import Persona
 
-__all__ = [
-    "LABELS",
-    "ContradictionModel",
-    "contradiction",
-    "pair_features",
-    "sentences_of",
-    "shipped_contradiction_model",
-]
-
 LABELS = ("contradicts", "neutral", "follows")
 ROLE = "reply"  # what sentences are encoded as
 SENTENCE = re.compile(r"[^.!?…]+[.!?…]*[\"'”’)]*")

@@ -41,21 +41,6 @@ from understudy.metrics.statistics import Interval, Z, totals_interval
 from understudy.text import UNSPACED_LANGUAGES
 from understudy.text import words as words_of
 
-__all__ = [
-    "SetLikelihood",
-    "bleu_of_counts",
-    "corpus_bleu",
-    "delta_p_by_item",
-    "delta_p_of_sets",
-    "distinct",
-    "perplexity",
-    "reference_f1",
-    "repeated_share",
-    "repeats_turn",
-    "tokenize_replies",
-    "word_units",
-]
-
 ORDER = 4
 REPEATED = 4  # words of a repeated n-gram
 ARTICLE = re.compile(r"\b(?:a|an|the)\b")

@@ -30,8 +30,6 @@ from understudy.story.dialogue import Situation
 from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 
-__all__ = ["LaterPassages", "PassageIndex", "anachronism", "find_anachronisms", "relation_fit", "unwitnessed"]
-
 NOT_YET, NOT_WITNESSED = "not known yet", "not witnessed"
 REMEMBERED = 256  # texts, so that a value and its reason are worked out once
 

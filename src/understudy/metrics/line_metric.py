@@ -29,8 +29,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.text import guess_language
 
-__all__ = ["ALONE", "NO_WORDS", "LineMetric", "Samples", "TextMetric", "describe_telling", "load_lines"]
-
 NO_WORDS = "the line has no words"
 ALONE = "there is no one to tell apart"
 TELLING = 3  # words named as reasons

@@ -30,8 +30,6 @@ from understudy.language.encoding.encoder import shared_encoder
 from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.statistics import Interval
 
-__all__ = ["Encode", "delta_m", "mauve"]
-
 Encode = Callable[[Sequence[str]], NDArray[Any]]
 """Texts to a matrix with a row of features for each."""
 

@@ -19,8 +19,6 @@ from understudy.language.lexical.rows import Ints, Reals, index_ranges, segment_
 from understudy.metrics.generation import bleu_of_counts
 from understudy.metrics.line_metric import LineMetric, Samples
 
-__all__ = ["maxbleu"]
-
 ORDER = 3  # words of the longest n-gram
 WORK = 1 << 21  # words of sample lines looked at at once, so that memory does not grow with the lines
 ROUNDING = 1e-12  # by which a bound may fall short of the score it bounds

@@ -32,8 +32,6 @@ from understudy.metrics.line_metric import LineMetric, Samples
 from understudy.text import stop_words, tokenizer
 from understudy.text import words as words_of
 
-__all__ = ["bag_f1", "copying", "corpus_ranks", "glove_ranks", "p_cover", "p_f1", "unigram_f1"]
-
 NO_DESCRIPTION = "no description of the persona"
 
 RUN = 3  # words

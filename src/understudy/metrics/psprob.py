@@ -36,16 +36,6 @@ from understudy.language.lexical.rows import Ints, Reals
 from understudy.metrics.line_metric import ALONE, LineMetric, Samples, describe_telling
 from understudy.story.dialogue import Score
 
-__all__ = [
-    "SetMetric",
-    "Speakers",
-    "persona_accuracy",
-    "personality_classification_accuracy",
-    "psprob",
-    "small_cast_warning",
-    "weighted_psprob",
-]
-
 MOST = 12  # personas that have a class of their own where all lines are used
 ENOUGH_LINES = 10  # that one of them must have
 DRAWN_FROM = 20  # lines that a persona must have to be drawn from, where two have so many

@@ -20,8 +20,6 @@ from understudy.language.lexical import Corpus, Lines
 from understudy.language.lexical.rows import Reals, segment_sums
 from understudy.metrics.line_metric import NO_WORDS, LineMetric, Samples
 
-__all__ = ["ptsal", "ptsal_ends"]
-
 TERM = 2  # words
 NAMED = 3  # terms named as reasons
 MIN_LINES = 5  # lines that a persona must have to count in `ptsal-ends`

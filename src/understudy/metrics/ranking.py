@@ -23,7 +23,6 @@ from understudy.errors import AgentError, MissingExtra
 if TYPE_CHECKING:
     from ir_measures.measures import Measure
 
-__all__ = ["RANKING", "Ranks", "gold_ranks", "per_item"]
 
 RANKING = ("hits@1", "hits@5", "mrr")
 """The metrics of reply ranking, in the order they are reported."""

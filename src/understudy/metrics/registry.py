@@ -28,8 +28,6 @@ from understudy.story.dialogue import Situation
 from understudy.story.storyfile import Story
 from understudy.text import did_you_mean
 
-__all__ = ["DEFAULT_METRICS", "METRICS", "MetricContext"]
-
 DEFAULT_METRICS = ("psprob", "ptsal", "uppl", "maxbleu", "p_f1", "p_cover", "copying")
 """The metrics of `understudy score` by default."""
 

@@ -30,31 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.language.lexical.rows import Reals
 
-__all__ = [
-    "RESAMPLES",
-    "SWAPS",
-    "Estimate",
-    "Interval",
-    "adjust_p_values",
-    "auc",
-    "auc_interval",
-    "average_precision",
-    "calibration_error",
-    "cohens_kappa",
-    "holm",
-    "interval",
-    "paired_p",
-    "precision_recall",
-    "resampled_counts",
-    "resampled_interval",
-    "spearman",
-    "spearman_interval",
-    "spearman_p",
-    "spearman_p_values",
-    "totals_interval",
-    "wilson",
-]
-
 SHUFFLES = 10_000
 TENTHS = 10
 EQUAL = 1e-12

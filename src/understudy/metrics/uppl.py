@@ -33,8 +33,6 @@ from understudy.language.lexical.corpus import BOUNDARY, Corpus
 from understudy.language.lexical.rows import Ints, Reals, segment_sums
 from understudy.metrics.line_metric import LineMetric, Samples
 
-__all__ = ["TransformerPerplexity", "perplexity", "uppl"]
-
 NAMED = 3  # words or tokens named as reasons
 LARGEST = 700.0  # exp of more overflows
 LEAST, MOST = 0.05, 0.95  # bounds of a discount, however few counts it is estimated from

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from understudy.novels.lexicon import Lexicon, given_names
 from understudy.novels.names import NameForm, NameUsage, NameUsages, sorted_pair
 
-__all__ = ["Namesakes", "bare_title", "core", "gender_of", "join_names", "majority"]
-
 MOST_NAMESAKES = 50  # people of one name who are asked whether another form of it is theirs
 HARDLY = 0.1  # of the mentions of the one of a surname who is mentioned most
 MOSTLY_GIVEN = 2  # a name that stands twice as often after Mr. or last is a surname: Colonel Fitzwilliam

@@ -21,17 +21,6 @@ from understudy.novels.mentions import NARRATION
 from understudy.novels.prose import Attribution, NovelCharacter, Prose
 from understudy.novels.turns import EVENTS, GAP_KINDS, gap_kinds, turn_columns, turn_marginals
 
-__all__ = [
-    "MODEL",
-    "SECOND_POWER",
-    "Forest",
-    "NovelEvidence",
-    "QuotationModel",
-    "attribute",
-    "shipped_quotation_model",
-    "softmax_of_groups",
-]
-
 SHOWN = 0.01  # probability from which on a candidate is listed
 MOST_SHOWN = 5
 CONTEXT_SHARE, EVIDENCE_SHARE, SPEAKERS_SHARE = 0.3, 0.43, 0.94  # of the work, when each is done

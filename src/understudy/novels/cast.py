@@ -28,8 +28,6 @@ from understudy.novels.names import (
 )
 from understudy.novels.prose import NovelCharacter, Prose, Span
 
-__all__ = ["NARRATOR", "find_cast"]
-
 NARRATOR = "Narrator"
 UNSPACED = ("ja", "zh")
 LEAST_MENTIONS = 3  # of a form of the name

@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from understudy.novels.prose import Block
 from understudy.text import roman_number
 
-__all__ = ["RANK", "NumberedHeading", "contents_of", "divisions_of", "numbered"]
-
 # Numbers as headings write them: 12, XII, twelve, the twelfth, 十二.
 
 UNITS = (

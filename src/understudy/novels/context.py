@@ -16,8 +16,6 @@ from understudy.novels.prose import NovelCharacter, Prose
 from understudy.novels.subjects import QuotationTags, SubjectKind, best_tag, decisive_tag
 from understudy.novels.tags import tags_of
 
-__all__ = ["Floats", "NovelContext"]
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 

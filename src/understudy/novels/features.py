@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from understudy.novels.context import Floats, NovelContext
 from understudy.novels.subjects import SubjectKind, Tag, best_tag
 
-__all__ = [
-    "FAR",
-    "CandidatePairs",
-    "call_columns",
-    "candidate_pairs",
-    "gap_columns",
-    "gender_ranks",
-    "ranks_of",
-    "shifted_rows",
-    "static_columns",
-    "turn_gaps",
-]
-
 Ints = NDArray[np.int64]
 CANDIDATES = 16  # of a quotation, at most
 FAR = 9.0  # logarithm of a distance that stands for 'never'

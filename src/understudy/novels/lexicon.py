@@ -13,8 +13,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["FEMALE", "MALE", "WORD", "Lexicon", "english_words", "given_names", "lexicon_of"]
-
 MALE, FEMALE = "m", "f"
 
 SPACED = ("en", "fr", "de")

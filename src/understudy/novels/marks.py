@@ -16,8 +16,6 @@ from functools import cache
 from understudy.novels.lexicon import WORD
 from understudy.novels.prose import Quotation, Span
 
-__all__ = ["Convention", "Marked", "convention_of", "is_thought", "marked_parts", "speaker_changes", "spoken"]
-
 FAMILIES = {
     '"': "double", "“": "double", "”": "double", "„": "low", "«": "guillemets", "»": "inverted", "「": "corner",
     "『": "corner", "'": "single", "‘": "single", "‚": "low single", "›": "inverted single", "‹": "single guillemets",

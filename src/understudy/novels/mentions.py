@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from understudy.novels.lexicon import FEMALE, MALE, WORD, english_words
 from understudy.novels.prose import NovelCharacter, Prose
 
-__all__ = ["CLAUSE_LINKS", "NARRATION", "NOBODY", "CastMentions", "ProseWords", "find_mentions", "narrator_of"]
-
 CLAUSE_END = re.compile(r"[.!?:;\"“”—]|--|\n\s*\n")
 SENTENCE_END = re.compile(r"[.!?\"“”]|\n\s*\n")
 ABBREVIATED = frozenset("mr mrs ms dr st m mme mlle messrs rev hon esq prof capt col gen lt sgt".split())

@@ -16,24 +16,6 @@ from typing import NamedTuple
 from understudy.novels.lexicon import Lexicon, given_names
 from understudy.novels.prose import NovelCharacter, Prose
 
-__all__ = [
-    "ACTS",
-    "AFTER_ARTICLE",
-    "OWNS",
-    "SAYS",
-    "VOCATIVE",
-    "NameForm",
-    "NameMention",
-    "NameUsage",
-    "NameUsages",
-    "QuotedParts",
-    "find_unspaced_cast",
-    "lower_counts",
-    "name_mentions",
-    "sorted_pair",
-    "usage_of",
-]
-
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪİĶĻŁŃŇŌŐŒŘŚŞŠŤŪŮŰŹŻŽΑ-ΩА-ЯЁІЇЄ"
 ABBREVIATION = (
     r"(?:Mr|Mrs|Ms|Dr|Mme|Mlle|Mons|Messrs|MM?|Me|St|Ste|Rev|Hon|Capt|Col|Gen|Maj|Lieut|Lt|Sergt|Sgt|Prof|[A-HJ-Z])\."

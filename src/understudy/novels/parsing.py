@@ -27,8 +27,6 @@ from understudy.novels.prose import (
 )
 from understudy.text import guess_language
 
-__all__ = ["parse_prose"]
-
 SAMPLE = 20_000  # characters by which the language is guessed
 FOREWORD = 150  # words before the first heading from which on they are a chapter, not a title page
 PATIENCE = 8  # paragraphs after which an unclosed quotation is given up

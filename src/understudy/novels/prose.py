@@ -10,26 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = [
-    "Attribution",
-    "Block",
-    "Chapter",
-    "NovelCharacter",
-    "Paragraph",
-    "Paratext",
-    "Prose",
-    "Quotation",
-    "Row",
-    "Span",
-    "is_scene_break",
-    "joined",
-    "paragraphs_of",
-    "rows_of",
-    "span_of",
-    "trimmed",
-    "without_frame",
-]
-
 FULL_STOP = {",": ".", "，": "。"}
 MARKS = " \n\t\"'“‘«»„‚「『‹›"
 

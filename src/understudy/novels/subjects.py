@@ -14,19 +14,6 @@ from typing import NamedTuple
 from understudy.novels.lexicon import FEMALE, MALE, english_words
 from understudy.novels.mentions import CLAUSE_LINKS, NOBODY, CastMentions, ProseWords
 
-__all__ = [
-    "NO_TAG",
-    "SPEECH_NOUNS",
-    "SPEECH_VERBS",
-    "QuotationTags",
-    "SubjectFinder",
-    "SubjectKind",
-    "Tag",
-    "best_tag",
-    "decisive_tag",
-    "is_adverb",
-]
-
 SPEECH_VERBS, SPEECH_NOUNS = english_words("verbs.speech", "tags.speech"), english_words("tags.nouns")
 ADVERBS, SUBORDINATORS = english_words("tags.adverbs"), english_words("tags.subordinators")
 PREPOSITIONS, DETERMINERS = english_words("tags.prepositions"), english_words("tags.determiners")

@@ -20,8 +20,6 @@ from understudy.novels.subjects import (
     is_adverb,
 )
 
-__all__ = ["tags_of"]
-
 SURE_VERBS, OPENING_VERBS = english_words("tags.sure"), english_words("tags.opening")
 SPEECH_INFINITIVES = english_words("tags.infinitives")
 PARTICLES = frozenset(("in", "out", "on", "forth", "up", "back"))  # 'put in Lucy'

@@ -17,8 +17,6 @@ from understudy.novels.context import Floats, NovelContext
 from understudy.novels.features import FAR, CandidatePairs, gender_ranks, ranks_of, shifted_rows, turn_gaps
 from understudy.novels.subjects import best_tag
 
-__all__ = ["EVENTS", "GAP_KINDS", "event_factors", "gap_kinds", "turn_columns", "turn_marginals"]
-
 # Evidence from who says the quotations around: those whom tags name, or the probabilities of the pass before.
 
 NEAR_NOUN = 60  # quotations between which 'the girl' is likely to be the same

@@ -26,19 +26,6 @@ from understudy.people.names import CharacterNames
 from understudy.story.storyfile import Story
 from understudy.story.types import Scene
 
-__all__ = [
-    "FEATURES",
-    "MODEL",
-    "AddresseeModel",
-    "AddresseeReader",
-    "Dialogue",
-    "EpithetUse",
-    "LineCues",
-    "dialogue_of",
-    "feature_rows",
-]
-
-
 # What a spoken line itself says of whom it is said to: names called out, names spoken of, epithets, '(to Ross)'.
 #
 # An epithet is what stands where a name is called out without being one: 'Doctor', 'Captain', 'papa', 'Pheebs'. Whose

@@ -40,12 +40,6 @@ from understudy.people.own_words import (
 )
 from understudy.text import stop_words
 
-__all__ = [
-    "NAME", "TOLD", "TYPICAL_LIKENESS", "Claim", "SceneSpeech", "claims_of", "content_words", "feature_names",
-    "features", "shipped_model",
-]  # fmt: skip
-
-
 # How probable it is that a sentence belongs into its speaker's profile.
 #
 #     P(in profile) = sigmoid(w . x + u . v + b)

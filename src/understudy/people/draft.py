@@ -40,25 +40,6 @@ from understudy.story.types import Fact, Finding, Relation, Schema
 from understudy.story.user_folders import cache_folder
 from understudy.text import did_you_mean
 
-__all__ = [
-    "FINDERS",
-    "Finder",
-    "StoryDraft",
-    "accept",
-    "apply_to_cast",
-    "change",
-    "claim_lines",
-    "draft",
-    "entry_of",
-    "find_people",
-    "is_large",
-    "leave_pending",
-    "read_draft",
-    "reject",
-    "story_fingerprint",
-    "undecided_of_kind",
-]
-
 Finder = Callable[[Story, Progress], Iterable[Fact | Relation]]
 
 FINDERS: tuple[tuple[str, Finder], ...] = (

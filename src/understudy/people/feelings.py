@@ -35,8 +35,6 @@ from understudy.story.storyfile.found import line_after
 from understudy.story.types import Finding, Line, Relation, Scene
 from understudy.text import TITLES, UNSPACED_LANGUAGES
 
-__all__ = ["AFFECTION", "ENOUGH_LINES", "FAMILIARITY", "Acquaintance", "affection", "familiarity", "feelings"]
-
 AFFECTION, FAMILIARITY = "affection", "familiarity"
 MOST = 10
 ENOUGH_LINES = {AFFECTION: 5.0, FAMILIARITY: 2.0}

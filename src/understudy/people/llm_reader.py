@@ -27,8 +27,6 @@ from understudy.story.types import PROFILE, Fact, Finding, Line, Moment, Relatio
 from understudy.story.user_folders import cache_folder
 from understudy.text import fold
 
-__all__ = ["LlmReader"]
-
 SAMPLING = Sampling(temperature=0.0, max_tokens=2000, seed=0)
 MAX_SOURCES = 10
 SHORTEST_QUOTE = 4  # characters

@@ -36,8 +36,6 @@ from understudy.story.types import Moment
 from understudy.story.user_folders import data_folder
 from understudy.text import fold
 
-__all__ = ["MEMORY_FILE", "PeopleMemory", "RememberedChat", "Telling", "open_memory", "remembered_person"]
-
 MEMORY_FILE = "memory.sqlite"
 APPLICATION_ID = 0x55444D45  # 'UDME': tells a memory of people from other SQLite files
 BUSY_S = 10.0  # how long another program's change is waited for

@@ -25,18 +25,6 @@ from understudy.people.names import NOT_NAMES, CharacterNames
 from understudy.story.types import Scene
 from understudy.text import TITLES, UNSPACED_LANGUAGES, either, is_unspaced, words
 
-__all__ = [
-    "ReadLine",
-    "ReadScene",
-    "learned_surnames",
-    "learned_words",
-    "mention",
-    "named_in",
-    "read_scene",
-    "with_learned_names",
-    "words_of",
-]
-
 ASIDE = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|（([^（）]*)）")
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|\.\.\.|…|[?!？！]|--|—")
 WORD = re.compile(r"[^\W\d_]+")

@@ -18,8 +18,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Character
 from understudy.text import TITLES, UNSPACED_LANGUAGES, either, stop_words
 
-__all__ = ["CharacterNames", "MarkedText", "NameIndex", "derangement", "is_generic"]
-
 HIDDEN = "[name]"
 NOT_NAMES = TITLES | frozenset({"a", "and", "of", "old", "the"})
 SHORTEST = 2  # letters of a name

@@ -23,26 +23,6 @@ from understudy.agents.dialogue_context import OPENING as GREETED
 from understudy.agents.dialogue_context import STATEMENTS, introductions
 from understudy.text import capitalised, either, word_table
 
-__all__ = [
-    "DOUBTS",
-    "FIRST_PERSON",
-    "FORMS",
-    "PASSING_KIND",
-    "Clause",
-    "OwnStatement",
-    "clauses_of",
-    "entries",
-    "filled",
-    "kinds",
-    "may_be_own",
-    "own_statements",
-    "pattern",
-    "profile_sentences",
-    "shaped",
-    "statement",
-    "table",
-]
-
 
 def table() -> dict[str, Any]:
     return word_table("people", "statements.toml")

@@ -37,8 +37,6 @@ from understudy.story.storyfile.found import line_after
 from understudy.story.types import PROFILE, Fact, Finding, Moment, Scene
 from understudy.text import sole_owners
 
-__all__ = ["SAME", "encoded", "rows_of", "statements", "statements_in_talk"]
-
 SAME = 0.6  # cosine from which on two sentences are taken to tell of the same
 ALIKE = 0.5  # cosine from which on a sentence supports another
 MOST = 40  # findings that are kept of one person

@@ -31,19 +31,6 @@ from understudy.story.types import Line, Moment, Scene
 from understudy.story.wording import gender_of
 from understudy.text import UNSPACED_LANGUAGES
 
-__all__ = [
-    "ROMANCE",
-    "Gathered",
-    "TieEvidence",
-    "TieKey",
-    "beginning",
-    "gather",
-    "genders_of",
-    "in_order",
-    "mass_of",
-    "weighed",
-]
-
 TieKey = tuple[str, str, str]
 """(of, to, kind): of a kind that runs one way as in INVERSE, else with the two names in order."""
 INVERSE = {"child": "parent", "grandchild": "grandparent"}

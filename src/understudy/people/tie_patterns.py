@@ -22,8 +22,6 @@ from understudy.people.names import MarkedText, NameIndex
 from understudy.story.wording import TieTerm, plural_terms, terms
 from understudy.text import either, word_table
 
-__all__ = ["ADDRESSEE", "SPEAKER", "TieClaim", "claims", "label_claim", "may_claim", "unspaced_claims", "weights"]
-
 SPEAKER, ADDRESSEE = "@speaker", "@addressee"
 ASKS = re.compile(r"[^.!?]*\?")
 DENIES = re.compile(

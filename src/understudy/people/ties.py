@@ -37,9 +37,6 @@ from understudy.story.storyfile.found import line_after
 from understudy.story.types import Finding, Moment, Relation
 from understudy.story.wording import gender_of, plain_term, terms
 
-__all__ = ["BOUNDS", "Bounds", "dated_ties", "ties"]
-
-
 # Ties that can all be so together, each with a confidence.
 #
 #     z           slope * (mass * share of the pair's mass - bound - per_talk * log10(1 + exchanges))

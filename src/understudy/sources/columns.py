@@ -16,18 +16,6 @@ from pathlib import Path
 from understudy.errors import InputError
 from understudy.sources.source import HEAD_BYTES
 
-__all__ = [
-    "DELIMITERS",
-    "LEVELS",
-    "SEPARATOR_LINE",
-    "TABLE_SUFFIXES",
-    "Columns",
-    "TableFormat",
-    "TableSample",
-    "table_lines",
-    "table_sample",
-]
-
 LEVELS = ("book", "part", "season", "episode", "act", "chapter")
 """What rows may be dated by, from the top down."""
 

@@ -20,20 +20,6 @@ from xml.parsers import expat
 from understudy.errors import InputError
 from understudy.sources.source import SourceFile
 
-__all__ = [
-    "DEEPEST",
-    "MOST_PARTS",
-    "ArchivePart",
-    "End",
-    "SourceArchive",
-    "Start",
-    "Text",
-    "Token",
-    "leading_names",
-    "listed_files",
-    "xml_tokens",
-]
-
 LARGEST = 512 * 1024 * 1024  # pictures included; only text is unpacked
 LARGEST_PART = 32 * 1024 * 1024
 LARGEST_RATIO = 200  # text is packed to a tenth or so

@@ -14,18 +14,6 @@ from typing import Literal
 
 from understudy.sources import Cue
 
-__all__ = [
-    "BRACKETED",
-    "CLOSERS",
-    "EVERYBODY",
-    "OPENERS",
-    "WHOLE",
-    "comings_and_goings",
-    "ends_open",
-    "falls_asleep",
-    "without_brackets",
-]
-
 EVERYBODY = "*"
 """Stands for all who are present, where a direction clears the stage."""
 

@@ -17,17 +17,6 @@ from typing import Any, NamedTuple, NoReturn
 from understudy.errors import InputError
 from understudy.sources.source import SourceFile, universal_lines
 
-__all__ = [
-    "RecordLocation",
-    "json_lines",
-    "json_members",
-    "json_records",
-    "load_json",
-    "parsed_json",
-    "read_records_at",
-    "shown_json",
-]
-
 LONGEST_RECORD = 16 * 1024 * 1024
 DEEPEST = 100
 LONGEST_SHOWN = 200  # characters

@@ -21,18 +21,6 @@ from understudy.sources.directions import BRACKETED
 from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Source
 
-__all__ = [
-    "SENTENCE_OPENERS",
-    "STARTERS",
-    "CastList",
-    "DeclaredNames",
-    "display_name",
-    "fold",
-    "is_group",
-    "unambiguous_aliases",
-    "words",
-]
-
 ABBREVIATING = re.compile(r"\.(?=\w\w)")
 NOT_WORD = re.compile(r"[^\w\s/&+#-]+")
 HYPHEN = re.compile(r"\s*-[\s-]*")

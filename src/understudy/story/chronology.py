@@ -36,8 +36,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Line, Moment
 from understudy.text import WORD, stop_words, tokenizer
 
-__all__ = ["Chronology", "PersonaKnowledge", "UnknownTerm", "own_sentences"]
-
 CHANCE, FEWEST = 0.05, 3
 VERSE = 0.02  # the share of small words with a capital within a sentence; prose has almost none
 ENDS_SENTENCE = frozenset('.!?…:"“”‘*)]-–—')

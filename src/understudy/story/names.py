@@ -23,20 +23,6 @@ from understudy.story.storyfile.people import SpokenNames
 from understudy.story.types import Character, Fact, Moment, holding_at
 from understudy.text import NOT_NAMES, NameReplacer, did_you_mean, fold, is_unspaced, sole_owners
 
-__all__ = [
-    "GOES_BY",
-    "ShownNames",
-    "ambiguity",
-    "character_at",
-    "false_names_at",
-    "people_at",
-    "people_called",
-    "shown_names",
-    "shown_names_at",
-    "sole_names",
-    "spoken_of",
-]
-
 GOES_BY = "goes by"
 LISTED = 8  # names that an error lists
 

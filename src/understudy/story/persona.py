@@ -37,29 +37,6 @@ from understudy.story.types import (
 )
 from understudy.story.wording import about_other, fact_sentence, fill_macros, tie_sentence
 
-__all__ = [
-    "NOT_OF_ONESELF",
-    "FoundSentence",
-    "NoPast",
-    "Other",
-    "Past",
-    "Persona",
-    "Told",
-    "acquaintances_of",
-    "attributes_of",
-    "died_at",
-    "facts_known_of",
-    "false_names",
-    "felt_towards",
-    "must_be_alive",
-    "names_known_to",
-    "other_at",
-    "own_facts",
-    "persona_at",
-    "secrets_at",
-    "witnessed",
-]
-
 NOT_OF_ONESELF = frozenset({"born", "died"})
 PLAIN_TO_SEE = frozenset({"gender", "age", "looks", "title"})
 """What anybody who meets somebody can tell; the rest is known only to those a fact names."""

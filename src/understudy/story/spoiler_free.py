@@ -14,8 +14,6 @@ from understudy.story.persona import Persona, names_known_to, witnessed
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment, Relation, Scene, holding_at
 
-__all__ = ["Course", "Stop", "courses_so_far", "most_changed", "scenes_before", "timeline"]
-
 Course = list[tuple[Moment, int]]
 """How the level of a tie changed: from which moment on it was what."""
 

@@ -16,25 +16,6 @@ from typing import NamedTuple, Protocol, TypeVar
 from understudy.errors import UnknownMoment
 from understudy.text import roman_number
 
-__all__ = [
-    "KIN",
-    "PROFILE",
-    "SECRET",
-    "Character",
-    "Dated",
-    "Exchange",
-    "Fact",
-    "Finding",
-    "Line",
-    "LoreEntry",
-    "Moment",
-    "Relation",
-    "Scene",
-    "Schema",
-    "Source",
-    "holding_at",
-]
-
 LARGEST = 2**32 - 1  # moments are kept as 32-bit numbers; the largest stands for 'after everything'
 
 NAMED = re.compile(r"([^\W\d_]+)\s*\.?\s*(\d{1,10}|[ivxlc]{1,12})\b", re.IGNORECASE)

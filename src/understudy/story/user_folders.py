@@ -6,8 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["cache_folder", "config_folder", "data_folder", "private_folder"]
-
 WRITABLE_BY_OTHERS = 0o022
 
 

@@ -14,28 +14,6 @@ from typing import Any
 from understudy.story.types import SECRET, Fact, Finding, Relation
 from understudy.text import capitalised, known, word_table
 
-__all__ = [
-    "CHARACTER",
-    "USERS",
-    "TieTerm",
-    "about_other",
-    "attribute_label",
-    "fact_sentence",
-    "fill_macros",
-    "gender_of",
-    "listed",
-    "plain_lines",
-    "plain_term",
-    "plural_terms",
-    "said",
-    "scene_sentence",
-    "speaker_words",
-    "terms",
-    "tie_sentence",
-    "tie_to_faced",
-]
-
-
 FULL_STOPS = ".。 "
 LABELS = {"export": "expertise"}  # HPD's word for what somebody is good at
 

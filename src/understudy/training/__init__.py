@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from understudy.language.model_folder import ModelFolder
     from understudy.training.loop import Progress
 
-__all__ = ["TRAINERS", "Trainer", "train"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer(RegistryEntry["ModelFolder"]):

@@ -27,8 +27,6 @@ from understudy.people.names import CharacterNames
 from understudy.training.loop import Progress, no_progress
 from understudy.training.pdnc import NOBODY, NovelSpeech, character_aliases, speeches_of
 
-__all__ = ["STRENGTH", "AddressedLine", "fit_addressees", "held_out", "novel_lines"]
-
 STRENGTH = 10.0  # C of the regression
 GAP = 2_000  # bytes between quotations that end a passage
 TOLERANCE = 1e-6

@@ -42,7 +42,6 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BagSettings", "read_embeddings", "train_kv_memory", "train_profile_memory", "train_starspace"]
 
 Query = Callable[["Tensor", "Tensor", "Tensor", "Tensor", int], "Tensor"]
 """A model's formula: message, profile sentences, which of these are padding, balance b, hops."""

@@ -22,7 +22,6 @@ from understudy.training.pretrained import WORDS, Shape
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["PackedSequences", "Parameters", "means", "pack", "paired", "precision", "states", "unit_vectors"]
 
 STEP, LONG, LONG_STEP = 16, 64, 64
 

@@ -46,7 +46,6 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["BobSettings", "train"]
 
 HELD_REPLIES = 1000  # at most so many are asked for after each epoch
 EVERY = 400  # steps between checkpoints, which hold four transformers three times

@@ -39,17 +39,6 @@ from understudy.training.dialogues import (
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = [
-    "NLI_FILES",
-    "NliPairs",
-    "PairSequences",
-    "ReplySequences",
-    "read_nli",
-    "read_nli_pairs",
-    "read_replies",
-    "reply_losses",
-    "total_loss",
-]
 
 NLI_FILES = ("nli-train.txt", "nli-valid.txt")
 NLI_LABELS = {"negative": 0, "neutral": 1, "positive": 2}

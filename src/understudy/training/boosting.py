@@ -22,8 +22,6 @@ from understudy.errors import MissingExtra
 from understudy.language import import_library
 from understudy.novels.attribution import Forest, softmax_of_groups
 
-__all__ = ["BoostingSettings", "bin_edges", "encode_bins", "fit_forest"]
-
 NEGLIGIBLE = 0.003  # curvature of a candidate who is ruled out: such rows rest until they come back
 WARM_UP = 15  # trees that see all rows
 

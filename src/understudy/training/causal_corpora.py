@@ -31,17 +31,6 @@ from understudy.training.loop import Optimization
 from understudy.training.pdnc import novel_speeches
 from understudy.training.run import check_positive
 
-__all__ = [
-    "CausalSettings",
-    "DialogueCorpus",
-    "DialogueDrawer",
-    "TrainingDialogue",
-    "in_windows",
-    "like_lengths",
-    "read_corpus",
-    "under_condition",
-]
-
 GAP = 1_500  # bytes of narration after which nothing is answered
 SENTENCES = 4  # of a profile that is put together from utterances
 SPEAKERS = ("Person 1A", "Person 1B")

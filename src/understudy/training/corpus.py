@@ -28,20 +28,6 @@ from understudy.training.dialogues import DialogueSplit, ProfiledDialogue, quest
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "PAIRS",
-    "SHARPNESS",
-    "WEIGHTS",
-    "EncodedExample",
-    "Mixing",
-    "Sequences",
-    "Shown",
-    "TokenizedDialogues",
-    "batch_of",
-    "best_likeness",
-    "contrast",
-    "read_pairs",
-]
 
 PAIRS = "train_entailed_persona_utterance_pairs.json"
 REPEATED = 3  # times as likely to be replaced: a word of the profile that the reply has too

@@ -40,7 +40,6 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["CrossEncoderSettings", "head_start", "scores", "train"]
 
 SCALE = 25.0  # what a tower's score counts at the start
 SAMPLE = 48  # questions over which activations are looked at before they are quantised

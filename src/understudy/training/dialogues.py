@@ -25,28 +25,6 @@ from understudy.story.types import Fact, Moment, Relation
 from understudy.story.wording import fact_sentence, tie_sentence
 from understudy.text import did_you_mean, guess_language
 
-__all__ = [
-    "ALL_PARTS",
-    "CONDITIONS",
-    "PERSONAS",
-    "DialogueSplit",
-    "ProfiledDialogue",
-    "ProfiledTalk",
-    "ReplyQuestion",
-    "dialogues_of",
-    "held_back",
-    "held_back_sessions",
-    "hpd_dialogues",
-    "hpd_training_file",
-    "last_questions",
-    "linked_groups",
-    "parse_given",
-    "questions_of",
-    "some_contexts",
-    "talks_of",
-    "training_file",
-]
-
 PERSONAS = ("original", "revised")
 CONDITIONS = {"none": (), "self": ("own",), "their": ("their",), "both": ("own", "their")}
 """Whose profiles a question shows."""

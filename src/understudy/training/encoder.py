@@ -42,7 +42,6 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["EncoderSettings", "load_corpus", "mean_of", "synonyms_of", "train", "train_towers"]
 
 ALIKE, LIKENESS = 6, 0.5  # synonyms of a word at most, and how like it they must be
 SAMPLE = 48  # questions whose activations calibrate the quantisation

@@ -18,8 +18,6 @@ from understudy.story.dialogue import Situation, Turn
 from understudy.story.persona import Other, Persona
 from understudy.training.dialogues import CONDITIONS, DialogueSplit, ReplyQuestion, questions_of
 
-__all__ = ["encoder_figures", "hits_at_1", "ranking_figures"]
-
 CANDIDATES = 20
 MOST = 2_000  # questions; with more the figure would hardly move
 HELD = "held-back training dialogues, people not seen in training"

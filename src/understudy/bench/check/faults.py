@@ -13,8 +13,6 @@ from itertools import pairwise
 from understudy.judging.guards.phrases import repeats_runs
 from understudy.text import guess_language, words
 
-__all__ = ["FAULTS", "LANGUAGES", "too_long", "wrong_language"]
-
 ASSISTANT = re.compile(
     r"\bas an? (?:ai|artificial intelligence|assistant|(?:large )?language model)\b"
     r"|\bi(?: am|'m) (?:just |only )?an? (?:ai\b|artificial|(?:virtual |digital )?assistant|chatbot|bot\b)"

@@ -35,8 +35,6 @@ from understudy.story.storyfile import Story
 from understudy.story.storyfile.toml_tables import load_toml, quoted, table_lines
 from understudy.text import did_you_mean
 
-__all__ = ["CheckTest", "TestsFile", "read_tests"]
-
 HEADS = ("test", "probe")
 """The tables of a file: a probe is a test that says `ask` where others say `turns`."""
 

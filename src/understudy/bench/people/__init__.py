@@ -25,8 +25,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import sha256_of
 from understudy.text import did_you_mean
 
-__all__ = ["BenchInputs", "bench_people"]
-
 
 @dataclass(frozen=True, slots=True)
 class BenchInputs:

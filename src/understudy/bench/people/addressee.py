@@ -34,7 +34,6 @@ from understudy.training.pdnc import novels_in
 if TYPE_CHECKING:
     from understudy.bench.people import BenchInputs
 
-__all__ = ["FILES", "addressee"]
 
 FOLDER = "pdnc"
 FILES = (f"{FOLDER}/*/quotation_info.csv", f"{FOLDER}/*/character_info.csv")

@@ -37,7 +37,6 @@ from understudy.story.types import Moment, Relation, Scene, holding_at
 if TYPE_CHECKING:
     from understudy.bench.people import BenchInputs
 
-__all__ = ["HPD_FILES", "affection_embedded", "affection_hpd", "familiarity_embedded"]
 
 HPD_FILES = ("hpd/en_test_set*.json",)
 HERO = "Harry"

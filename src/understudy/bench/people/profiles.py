@@ -52,8 +52,6 @@ from understudy.story.persona import Other, Persona, Told
 from understudy.text import words
 from understudy.training.dialogues import ProfiledTalk, talks_of
 
-__all__ = ["BOUND", "PROFILE_FILES", "SESSION_FILES", "memory_rows", "questions_of", "ranking_rows", "rows"]
-
 BOUND = 0.25
 VALID = Path("personachat") / "valid_both_original.txt"
 PROFILE_FILES, SESSION_FILES = (VALID.as_posix(),), ("msc/session-*-valid.json",)

@@ -34,8 +34,6 @@ from understudy.people.ties import BOUNDS, Bounds, dated_ties, ties
 from understudy.progress import Progress, ignore_progress
 from understudy.story.types import KIN
 
-__all__ = ["FILES", "JUDGED", "rows"]
-
 FILES = ("tvshowguess/transcripts/*",)
 GOLD = "ties_gold.toml"
 JUDGED = (*(kind for kind in KIN if kind not in ("child", "grandchild")), "family", "lover", "friend")

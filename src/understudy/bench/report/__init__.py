@@ -22,8 +22,6 @@ from understudy.bench.report.charts import (
 )
 from understudy.bench.report.page import foldable, legend, page, section, table
 
-__all__ = ["html_report"]
-
 Row = Mapping[str, Any]
 
 FIGURES = ("metric", "value", "low", "high", "n", "paper", "reason")

@@ -13,8 +13,6 @@ from html import escape
 from understudy.bench.report.page import DARK, FONT, LIGHT, colour, page, section, table
 from understudy.svg import NAMESPACE, ChartArea, Markup, coordinates, element, label, line
 
-__all__ = ["BoundPlot", "Figure", "Share", "bound_page", "bound_svg"]
-
 Figure = tuple[float, tuple[float, float] | None]
 """A share, and its interval where it has one."""
 

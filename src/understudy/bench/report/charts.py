@@ -17,10 +17,6 @@ from typing import Any, NamedTuple
 from understudy.bench.report.page import COLOURS, colour, foldable, legend, picture, section
 from understudy.svg import ChartArea, Markup, coordinates, element, label, line
 
-__all__ = [
-    "Bar", "confusions_section", "curves_section", "flows_section", "forest_section", "learning_section", "panel",
-]  # fmt: skip
-
 Row = Mapping[str, Any]
 
 WIDTH = 340

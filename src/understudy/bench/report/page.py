@@ -9,8 +9,6 @@ from typing import Any
 
 from understudy.svg import Markup, element, label
 
-__all__ = ["COLOURS", "DARK", "FONT", "LIGHT", "colour", "foldable", "legend", "page", "picture", "section", "table"]
-
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
 LIGHT = ("#2f6fde", "#d9730d", "#2a9d6f", "#b8489a", "#8a6d00", "#7a5cd6", "#c43d3d", "#3a8a9e")

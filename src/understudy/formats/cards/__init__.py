@@ -25,25 +25,6 @@ from understudy.story.wording import CHARACTER, USERS, fill_macros
 from understudy.text import fold
 from understudy.text import sentences as sentences_of
 
-__all__ = [
-    "LARGEST_CARD",
-    "USER",
-    "Card",
-    "CardNames",
-    "ExampleTurn",
-    "card_from_json",
-    "card_from_text",
-    "card_of",
-    "conversations",
-    "greeting_number",
-    "greetings_for",
-    "in_version",
-    "json_of",
-    "one_line",
-    "sentences",
-    "whole_characters",
-]
-
 LARGEST_CARD = 16 * 1024 * 1024
 DEEPEST = 100  # levels of nesting; far more would overflow the stack of a JSON reader or writer
 

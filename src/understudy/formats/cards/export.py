@@ -25,8 +25,6 @@ from understudy.story.types import Line, Relation, Scene
 from understudy.story.wording import listed, scene_sentence, tie_sentence
 from understudy.text import find_name, words
 
-__all__ = ["card_at"]
-
 NAMESPACE = "understudy"
 NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\\/:*?"<>|]')
 EXTENSION_VERSION = 1

@@ -40,22 +40,6 @@ from understudy.formats.cards.png import (
 )
 from understudy.sources.containers import MOST_PARTS, listed_files
 
-__all__ = [
-    "ARCHIVES",
-    "LARGEST_FILE",
-    "Charx",
-    "content_of",
-    "is_charx",
-    "missing_assets",
-    "parse_card",
-    "picture_of",
-    "png_of",
-    "read_assets",
-    "read_card",
-    "read_charx",
-    "write_card",
-]
-
 FORMS = (".json", ".png", ".charx")
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_TEXT = LARGEST_CARD * 4 // 3 + 4  # base64 writes three bytes as four

@@ -19,8 +19,6 @@ from understudy.formats.cards.lorebook import POSITIONS
 from understudy.formats.cards.png import SIGNATURE
 from understudy.story.types import LoreEntry
 
-__all__ = ["book_document", "book_entries", "entry_document", "read_book", "read_lore"]
-
 LONGEST_NAME = 500  # characters of a label of an entry, a group or a book, which are shown beside the text
 LOGICS = ("and any", "not all", "not any", "and all")  # by SillyTavern's numbers
 NO_LORE = (

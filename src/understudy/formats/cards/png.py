@@ -26,19 +26,6 @@ from numpy.typing import NDArray
 
 from understudy.errors import InputError
 
-__all__ = [
-    "SIGNATURE",
-    "Png",
-    "PngChunk",
-    "bytes_of",
-    "initials",
-    "keyword_of",
-    "parse_png",
-    "portrait",
-    "text_chunk",
-    "text_of",
-]
-
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_CHUNKS = 100_000
 FRAME = 12  # bytes around a chunk's body: its length, kind and checksum

@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 
 from understudy.text import fold
 
-__all__ = ["CardProfile", "parse_profile"]
-
 ATTRIBUTES = {
     fold(keyword): attribute
     for attribute, keywords in {

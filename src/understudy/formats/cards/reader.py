@@ -46,8 +46,6 @@ from understudy.story.types import Character, Fact, LoreEntry, Moment, Source
 from understudy.story.wording import about_other, fact_sentence, fill_macros
 from understudy.text import LANGUAGES, guess_language
 
-__all__ = ["READER"]
-
 NOT_STORY = "kept in the card, not part of the story"
 ASSET = "an asset: stays in the CHARX file, the story keeps only a main icon that is a PNG"
 NO_TEXT = "holds no text to read: kept in the card"

@@ -53,17 +53,6 @@ from understudy.story.types import PROFILE, SECRET, Character, Fact, Moment, Rel
 from understudy.story.wording import about_other, fact_sentence
 from understudy.text import guess_language
 
-__all__ = [
-    "READER",
-    "Session",
-    "dialogue_examples",
-    "examples",
-    "question_of",
-    "session_of",
-    "sessions",
-    "situation_of",
-]
-
 LINE = re.compile(r"\s*([^:：]{1,80}?)\s*[:：]\s*(.*)", re.DOTALL)
 POSITION = re.compile(r"\s*book\s*(\d{1,4})\W*chapter\s*(\d{1,4})\s*", re.IGNORECASE)
 RELATIONS = re.compile(r"relations with (.+)")

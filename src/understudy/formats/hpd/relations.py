@@ -23,18 +23,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Relation, Schema, Source
 from understudy.text import fold
 
-__all__ = [
-    "READER",
-    "ChangeLog",
-    "DatedSpan",
-    "DatedStatement",
-    "LocatedErrors",
-    "TieHistory",
-    "TieStatement",
-    "statements",
-    "statements_beside",
-]
-
 BOOK = re.compile(r"book\W?(\d{1,4})(?!\d)", re.IGNORECASE)
 CHAPTER = re.compile(r"\D*?(\d{1,4})\D*")
 LARGEST = 64 * 1024 * 1024

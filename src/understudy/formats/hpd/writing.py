@@ -32,8 +32,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import KIN, PROFILE, Fact, Moment, Relation
 from understudy.story.wording import fact_sentence
 
-__all__ = ["Positions", "label", "session_document"]
-
 ATTRIBUTES = {
     name: "hobby" if name == "hobbies" else name
     for name in (

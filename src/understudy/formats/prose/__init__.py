@@ -34,17 +34,6 @@ from understudy.sources.names import fold, is_group, unambiguous_aliases
 from understudy.sources.source import HEAD_BYTES, NovelSource, Progress, SourceFile
 from understudy.story.types import Character
 
-__all__ = [
-    "READER",
-    "ExtractedText",
-    "TextSource",
-    "join_paragraphs",
-    "left_out",
-    "read_together",
-    "script_events",
-    "story_events",
-]
-
 LARGEST = 64 * 1024 * 1024  # characters: a novel is parsed in memory
 
 

@@ -45,19 +45,6 @@ from understudy.story.storyfile.toml_tables import DecisionFile, DecisionFilePar
 from understudy.story.types import Character
 from understudy.text import one_line
 
-__all__ = [
-    "QUOTATIONS",
-    "Corrections",
-    "QuotationEntry",
-    "SpeakerDecision",
-    "SpeakerProposal",
-    "context_of",
-    "corrected",
-    "parse_corrections",
-    "quotations_file_of",
-    "read_corrections",
-]
-
 QUOTATIONS = "quotations.toml"
 HEADER = """\
 # Quotations whose speaker is doubtful. Decide with `understudy quotations`, or here:

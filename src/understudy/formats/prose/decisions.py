@@ -33,17 +33,6 @@ from understudy.text import did_you_mean, fold
 if TYPE_CHECKING:
     from understudy.language.backends import Backend
 
-__all__ = [
-    "DoubtfulQuotations",
-    "SpeakerAsker",
-    "answer_document",
-    "claimed_confidence",
-    "merge_people",
-    "quotations_document",
-    "set_not_speech",
-    "set_speaker",
-    "split_people",
-]
 
 ID_LENGTH = 8
 LONGEST_PASSAGE = 400

@@ -15,8 +15,6 @@ from understudy.sources.names import is_group
 from understudy.sources.source import SourceFile
 from understudy.story.types import Source
 
-__all__ = ["Narrator", "narration_text", "spoken_text", "unattributed_text"]
-
 SHOWN = 200  # characters of what is not read
 
 

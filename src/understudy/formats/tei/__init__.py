@@ -29,8 +29,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.types import Character, Moment, Source
 from understudy.text import roman_number
 
-__all__ = ["READER"]
-
 UNITS = words(
     """
     ab byline castItem closer docImprint docTitle epigraph fw head item l label note opener p person personGrp signed

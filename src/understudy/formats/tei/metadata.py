@@ -20,8 +20,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.types import Character
 from understudy.text import LANGUAGES
 
-__all__ = ["DIVISION", "PERSONS", "PlayMetadata", "identifiers", "read_metadata"]
-
 DIVISION = frozenset(("div", *(f"div{number}" for number in range(8))))
 PERSONS = frozenset(("person", "personGrp"))
 NAMES = frozenset(("persName", "name"))

@@ -24,8 +24,6 @@ from understudy.sources.names import fold
 from understudy.story.types import Fact, Moment, Relation, Source
 from understudy.story.wording import gender_of, plain_term, terms
 
-__all__ = ["SEXES", "CastItem", "StatedPeople", "StatedRelation", "facts_and_ties"]
-
 CAST_LIST = "cast list"
 """The attribute that holds a person's description in the cast list."""
 SEXES = {"male": "male", "m": "male", "1": "male", "female": "female", "f": "female", "2": "female"}

@@ -12,20 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "has_location_word",
-    "is_bare_location",
-    "is_boilerplate",
-    "is_credit",
-    "is_cut",
-    "is_page_text",
-    "is_scene_mark",
-    "may_contain_page_text",
-    "present",
-    "setting",
-    "split_page_text",
-]
-
 OPENING = r"[\s\[({<*\"“_-]*"
 SCENE_WORD = r"(?:scene|sceme|secne|scence|sceen|sence)"
 COUNTED = r"(?:\s+(?:\d+|[ivx]+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)?"

@@ -25,18 +25,6 @@ from understudy.formats.transcript.headings import (
 from understudy.sources.directions import BRACKETED, OPENERS
 from understudy.sources.names import SENTENCE_OPENERS, STARTERS, fold, is_group, words
 
-__all__ = [
-    "FREQUENT",
-    "INNER_LABEL",
-    "KNOWN",
-    "Label",
-    "TextLine",
-    "TranscriptStatistics",
-    "collect_statistics",
-    "read_label",
-    "speaker_label",
-]
-
 LONGEST_HEAD = 130
 LONGEST_CASELESS = 12
 PLAIN = re.compile(r"([^\W\d_][\w.'’-]{0,40}(?: [\w.'’#-]{1,40}){0,3}) ?[:：](?!//)\s*")

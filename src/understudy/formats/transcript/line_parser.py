@@ -37,8 +37,6 @@ from understudy.sources import Cue, Description, Event, Heading, SceneStart, Spe
 from understudy.sources.directions import CLOSERS, OPENERS, WHOLE, comings_and_goings, ends_open, without_brackets
 from understudy.sources.source import SourceFile
 
-__all__ = ["parse_lines"]
-
 HEADER_LINES = 60
 LONGEST_HEADER = 220
 LONGEST_SPEECH = 40_000  # characters; keeps memory constant in a file that stops being a transcript half-way

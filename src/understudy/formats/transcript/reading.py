@@ -17,8 +17,6 @@ from understudy.sources import Event, Heading, Opening, Reader
 from understudy.sources.names import words
 from understudy.sources.source import SourceFile
 
-__all__ = ["READER", "events", "text_lines"]
-
 LOST = " "
 LOOK_AHEAD = 4 * 1024 * 1024
 LEVELS = ("season", "episode", "scene", "line")

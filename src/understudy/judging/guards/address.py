@@ -19,8 +19,6 @@ from understudy.story.persona import Other, Past
 from understudy.story.types import Moment
 from understudy.text import find_name
 
-__all__ = ["address", "line_at", "people_met", "people_named"]
-
 NAME = "address"
 OF_A_MAN = (
     "sir|lad|laddie|sonny|mister|gentleman|my lord|my good man|old man|old boy|young man|dear boy|"

@@ -29,8 +29,6 @@ from understudy.story.names import false_names_at
 from understudy.story.persona import Persona
 from understudy.text import fold
 
-__all__ = ["made_up_words", "others_deed", "poses_as_another", "speaks_as_another", "unsupported_claim"]
-
 NAME = "claims"
 OWN_LINES = 5_000  # the most recent that are searched
 APOSTROPHE = "['’]"

@@ -22,8 +22,6 @@ from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Other
 from understudy.story.types import SECRET, Moment, Relation, holding_at
 
-__all__ = ["against_age", "against_profile", "against_ties", "outdated", "wrong_gender"]
-
 NAME = "contradiction"
 METRIC = "contradiction"
 SURE = 0.9

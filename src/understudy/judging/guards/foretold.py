@@ -37,8 +37,6 @@ from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.text import stop_words, words
 
-__all__ = ["ForetellingFeatures", "chance_of_foretelling", "features_of", "foretold"]
-
 NAME = "knowledge"
 THRESHOLD = 0.67  # stops a good reply in fifty, where each role is judged by a fit to the others
 BESIDE = 2  # lines

@@ -23,8 +23,6 @@ from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past, Persona
 from understudy.text import fold, guess_language, word_table, words
 
-__all__ = ["form", "not_a_reply"]
-
 NAME = "form"
 ASSISTANT = re.compile(
     r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|"

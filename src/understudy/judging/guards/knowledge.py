@@ -37,8 +37,6 @@ from understudy.story.persona import Persona
 from understudy.story.wording import tie_sentence
 from understudy.text import words
 
-__all__ = ["OF_THE_PERSONA", "invented", "known_later", "known_words", "not_yet_known", "words_of_chat"]
-
 NAME = "knowledge"
 WRITTEN = frozenset({"writer"})
 OF_THE_PERSONA = frozenset({"exchange", "profile", "relation", "memory", "bank"})

@@ -27,8 +27,6 @@ from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past
 from understudy.story.types import Line
 
-__all__ = ["Statement", "behind_their_back", "confided", "kept_secret", "retold_confidence", "tells"]
-
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
 SHARE_OF_OTHERS, LEAST_OF_OTHERS = 0.6, 3  # who does not know a secret can hit upon two words of it

@@ -26,11 +26,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Moment, Relation, holding_at
 from understudy.story.wording import about_other, fact_sentence
 
-__all__ = [
-    "DatedFact", "Guard", "Stories", "StoryView", "StoryViews", "Verdict", "objection", "objections", "own_names",
-]  # fmt: skip
-
-
 VIEWS = 32
 COMMON = 0.01  # the share of a story's lines that have a common word
 MOST_SCORES = 2_000

@@ -20,12 +20,6 @@ from understudy.errors import BackendError
 from understudy.language.backends.exchange import CertificateRefused, ConnectFailed
 from understudy.language.backends.settings import LLMSettings
 
-__all__ = [
-    "MAX_LETTERS", "OPTIONAL_FIELDS", "CompletionResponse", "Failure", "Failures", "ServerFault", "ThoughtTooLong",
-    "WrongAnswer",
-]  # fmt: skip
-
-
 SURROGATE = re.compile("[\ud800-\udfff]")
 LOG_PROBS = (-1e6, 1e-3)  # rounding may put one above zero
 LENGTH = ("length", "max_tokens")

@@ -36,8 +36,6 @@ from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["BatchBackend", "write_requests"]
-
 REQUESTS = re.compile(r"requests-(\d+)\.jsonl")
 MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000  # of one file: OpenAI takes no more
 ID_LENGTH = 32  # hexadecimal digits

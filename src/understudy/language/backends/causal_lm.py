@@ -23,17 +23,6 @@ from understudy.language.backends.transformer import Transformer, length_batches
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "PromptedReplies",
-    "base_card",
-    "batch_inputs",
-    "chosen_logits",
-    "find_base",
-    "pack",
-    "reply_log_probs",
-    "reply_states",
-    "write_greedily",
-]
 
 SCALED = ("final_logit_softcapping", "logit_scale", "logits_scaling", "lm_head_multiplier")
 """Settings of networks that do more with logits than their output layer does."""

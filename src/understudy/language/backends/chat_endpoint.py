@@ -25,8 +25,6 @@ from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling
 
-__all__ = ["PATH", "Cancelled", "ChatEndpoint", "request_body"]
-
 PATH = "/chat/completions"
 LARGEST_ANSWER = 32 * 1024 * 1024
 LARGEST_ERROR = 64 * 1024

@@ -29,8 +29,6 @@ from urllib.parse import urlsplit
 from understudy.errors import BackendError
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["DownloadRefused", "download", "exclusive", "extract_from_package"]
-
 TIMEOUT_S = 30.0
 PAUSES_S = (0.2, 1.0, 3.0)  # before a download that was broken off is taken up again
 CHUNK_BYTES = 1 << 18

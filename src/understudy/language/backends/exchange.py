@@ -24,8 +24,6 @@ from urllib.parse import unquote, urlsplit
 
 from understudy.errors import BackendError, InputError
 
-__all__ = ["CertificateRefused", "ConnectFailed", "HttpExchange", "find_local_servers", "listed_models", "parse_url"]
-
 PIECE = 65536
 Result = TypeVar("Result")
 

@@ -30,8 +30,6 @@ from importlib.util import find_spec
 
 from understudy.errors import MissingExtra
 
-__all__ = ["GGUFModel", "available_cores", "load_server", "require_xllamacpp"]
-
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9

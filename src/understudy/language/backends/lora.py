@@ -20,8 +20,6 @@ from torch import Tensor, nn
 from understudy.errors import InputError
 from understudy.language.model_folder import Tensors
 
-__all__ = ["Adapters", "adapted_layers", "merge_adapters"]
-
 
 class LowRankLinear(nn.Module):
     """A frozen linear layer with an adapter; its matrices are bound before each pass, not parameters of its own.

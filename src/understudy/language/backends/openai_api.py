@@ -22,8 +22,6 @@ from understudy.language.backends.settings import LLMSettings
 from understudy.progress import Cancellation
 from understudy.story.dialogue import ChatMessage, Sampling, Usage
 
-__all__ = ["OpenAIBackend"]
-
 CONCURRENCY = 8  # requests of one complete() at a time
 LONGEST_PAUSE_S = 20.0  # a server that asks for more is not waited for
 LONGEST_BACKOFF_S = 8.0

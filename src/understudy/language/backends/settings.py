@@ -32,9 +32,6 @@ from understudy.story.storyfile.toml_tables import load_toml
 from understudy.story.user_folders import config_folder
 from understudy.text import did_you_mean
 
-__all__ = ["LLMSettings", "configured_llms", "is_set_up", "llm_settings", "model_settings", "server_settings"]
-
-
 NAME = "models.toml"
 READABLE_BY_OTHERS = 0o077
 TEXTS = ("url", "model", "key", "key_env", "key_file")

@@ -23,7 +23,6 @@ from understudy.story.dialogue import Situation, Turn
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["CAUSAL", "MASKED", "WANTED", "Transformer", "first_line", "length_batches", "located", "open_transformer"]
 
 CAUSAL, MASKED = "causal", "masked"
 LONGEST = 512  # tokens of a line that are read

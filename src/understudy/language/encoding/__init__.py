@@ -25,19 +25,6 @@ from numpy.typing import NDArray
 
 from understudy.language.model_folder import ModelFolder
 
-__all__ = [
-    "MAX_WEIGHT",
-    "PROCESSING",
-    "ROLES",
-    "Context",
-    "Encoder",
-    "Floats",
-    "SequenceFormat",
-    "Sequencer",
-    "canonical",
-    "parse_sequence_format",
-]
-
 WHOLE = {
     "can't": "can not",
     "cannot": "can not",

@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 from understudy.language.encoding import Encoder, Floats
 from understudy.story.user_folders import cache_folder
 
-__all__ = ["AT_ONCE", "BACKGROUND", "EncodingCache", "TextVectors", "cache_key", "encoding_at_once"]
-
 MAX_BYTES = 512 * 2**20
 KEY_BYTES = 16
 ROW_OVERHEAD = 64  # bytes of a row beside its key and vector, its entry in the index among them

@@ -31,11 +31,6 @@ from understudy.language.encoding import PROCESSING, ROLES, Context, Floats, Seq
 from understudy.language.encoding.cache import EncodingCache, cache_key
 from understudy.language.model_folder import read_card, read_tensors, shipped_folder
 
-__all__ = [
-    "BACKGROUND", "CARD", "WEIGHTS", "MultilingualEncoder", "SentenceEncoder", "load_session", "load_tokenizer",
-    "read_encoder_card", "read_tokenizer", "shared_encoder", "shipped_model",
-]  # fmt: skip
-
 CARD, WEIGHTS, TOKENIZER = "model.json", "encoder.int8.onnx", "tokenizer.json"
 BACKGROUND = "background.safetensors"  # token statistics and contexts of the training data; not every model has them
 MULTILINGUAL = "UNDERSTUDY_MULTILINGUAL"

@@ -25,9 +25,6 @@ from numpy.typing import NDArray
 from understudy.language.lexical.rows import Ints, Reals, SparseRows
 from understudy.text import WORD, pieces, tokenizer
 
-__all__ = ["BOUNDARY", "Corpus", "Lines", "is_mark"]
-
-
 BOUNDARY = 0
 UNKNOWN = -1
 

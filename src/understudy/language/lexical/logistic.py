@@ -21,8 +21,6 @@ import numpy as np
 
 from understudy.language.lexical.rows import Ints, Reals, SparseRows, sigmoid, softmax
 
-__all__ = ["Logistic", "balanced_weights", "fit", "fit_binary", "minimize"]
-
 TOLERANCE = 1e-6
 BINARY_PENALTY, BINARY_ROUNDS, BINARY_TOLERANCE = 1e-3, 50, 1e-9
 

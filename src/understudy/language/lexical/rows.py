@@ -14,10 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Ints", "Reals", "SparseRows", "index_ranges", "probability", "segment_sums", "sigmoid", "softmax", "sorted_unique",
-]  # fmt: skip
-
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 

@@ -15,8 +15,6 @@ from functools import cache
 from understudy.errors import InputError
 from understudy.text import either, word_table
 
-__all__ = ["Tone", "tone_of"]
-
 NEAR = 2  # words before a term in which a negation turns it
 WORD = re.compile(r"[^\W_]+")
 

@@ -23,8 +23,6 @@ from understudy.metrics.registry import MetricContext
 from understudy.metrics.scoring.inputs import pieces
 from understudy.story.dialogue import Score
 
-__all__ = ["PERSONA", "SETS", "Row", "Tally", "score_rows", "score_sets", "set_metrics", "write_scores"]
-
 Row = dict[str, Any]
 """One line: {line, text, scores: {metric: value or null}, reasons: {metric: text}}."""
 

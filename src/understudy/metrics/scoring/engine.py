@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from understudy.metrics.scoring import Tally
     from understudy.metrics.scoring.output import Output
 
-__all__ = ["ScoringRequest", "anywhere", "line_metrics", "score_files", "story_digest"]
 
 TRIES = 3  # without a part done, or to join a cluster
 CLIENT_FAILED = "Initialization failure from server"  # now and then it fails to start a client, for no fault of ours

@@ -28,8 +28,6 @@ from understudy.formats.table import open_parquet, table_texts
 from understudy.sources.columns import TABLE_SUFFIXES, Columns
 from understudy.sources.source import SourceFile
 
-__all__ = ["STOP", "FilePart", "matching", "parts_of", "pieces", "texts_of"]
-
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 
 PIECE_LINES = 4096

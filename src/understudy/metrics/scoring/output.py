@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 else:
     daft = import_library("daft")
 
-__all__ = ["Output", "Worker"]
 
 NOTE, TALLY = b"understudy", b"understudy.tally"
 GROUP_BYTES = 64 << 20  # after which rows are written, however few they are

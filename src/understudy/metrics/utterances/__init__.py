@@ -47,8 +47,6 @@ from understudy.metrics.utterances.vector_indexes import (
 from understudy.story.dialogue import Score
 from understudy.story.types import Moment
 
-__all__ = ["FIELDS", "UtteranceStore", "open_store"]
-
 FIELDS = "id, text, character, since, until, file, line, story, decision, decided_by, decided_at"
 PAGE = 500
 

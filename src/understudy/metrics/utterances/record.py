@@ -11,23 +11,6 @@ from understudy.language.encoding.cache import cache_key
 from understudy.story.dialogue import Score
 from understudy.story.types import LARGEST, Moment
 
-__all__ = [
-    "APPROVED",
-    "DECISIONS",
-    "FILTER",
-    "PENDING",
-    "REJECTED",
-    "UNDONE",
-    "ReviewDecision",
-    "Sayable",
-    "StoredUtterance",
-    "Utterance",
-    "last_decisions",
-    "pack_moment",
-    "standing_decisions",
-    "unpack_moment",
-]
-
 PENDING, APPROVED, REJECTED = "pending", "approved", "rejected"
 DECISIONS = (PENDING, APPROVED, REJECTED)
 UNDONE = "taken back"

@@ -23,8 +23,6 @@ from understudy.metrics.utterances.record import (
     standing_decisions,
 )
 
-__all__ = ["MINE", "NEW", "SECOND", "Near", "Review"]
-
 NEW, SECOND, MINE = "new", "second", "mine"
 
 

@@ -31,8 +31,6 @@ from understudy.database.sqlite import Sqlite
 from understudy.errors import InputError, MissingExtra
 from understudy.language import import_library
 
-__all__ = ["PURPOSE", "GraphIndex", "Progress", "UtteranceDatabase", "UtterancePostgres", "UtteranceSqlite", "Vector"]
-
 BATCH = 20_000  # vectors that are read from the database at a time
 SAMPLES = 16  # vectors by which a file is compared with the database
 TOLERANCE = 2e-3  # of a component: the graph keeps vectors of length 1 as float16

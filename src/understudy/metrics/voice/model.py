@@ -48,8 +48,6 @@ from understudy.metrics.ptsal import ptsal_ends
 from understudy.metrics.uppl import uppl
 from understudy.metrics.voice.traits import Traits, traits_of
 
-__all__ = ["PARTS", "SpeakerComparison", "SpeakerLines", "VoiceModel", "shipped_voice_model"]
-
 PARTS = ("manner", "phrase", "first_person", "ending", "own_things", "foreign_things", "speaker", "salient", "usual")
 FEW_MARKS = 5  # added to the number of a line's marks: three marks are weak evidence
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from understudy.errors import MissingExtra
 
-__all__ = ["Traits", "traits_of"]
-
 UNHEARD = re.compile(r"[\s、,「」『』()（）・―─~〜ー♪☆★*\"“”'’]+")
 SENTENCE_END = re.compile(r"[。!?♪☆★~〜」]")
 WITH_MANNER = {"助詞", "助動詞", "代名詞", "感動詞", "接続詞", "連体詞", "副詞", "接尾辞", "接頭辞"}

@@ -64,8 +64,6 @@ from understudy.papers.hpd.sessions import (
 from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example
 
-__all__ = ["AGENTS", "bench_hpd"]
-
 AGENTS = ("tfidf", "encoder", *FITTED_AGENTS)
 RERANKED = ("dialogue", "dialogue+scene")  # what the reranker is given as a feature
 HELD_OUT = f"cross-validation: {FOLDS} folds of sessions, {REPEATS} times"

@@ -36,18 +36,6 @@ from understudy.papers.hpd.own_text import OWN_TEXT
 from understudy.story.dialogue import Example, Situation, Turn
 from understudy.text import fold
 
-__all__ = [
-    "FEWEST_SCENES",
-    "FITTED_AGENTS",
-    "FOLDS",
-    "REPEATS",
-    "TOO_FEW",
-    "FittingSessions",
-    "feature_groups",
-    "folds_of",
-    "scenes_of",
-]
-
 PENALTY = 10.0
 ROUNDS, TOLERANCE = 100, 1e-8
 HALVINGS = 30

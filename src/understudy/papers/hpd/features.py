@@ -29,20 +29,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example, Situation, Turn
 from understudy.text import fold, words
 
-__all__ = [
-    "ATTRIBUTES",
-    "NAMES_SAID",
-    "RELATIONS",
-    "SHARED_WORDS",
-    "Feature",
-    "FeatureGroup",
-    "Meaning",
-    "TextFeatures",
-    "feature_rows",
-    "features_of",
-    "rarity",
-]
-
 
 class Feature(NamedTuple):
     """`sign` is 1 where more of it can only speak for a reply, -1 where only against it, 0 where that is open."""

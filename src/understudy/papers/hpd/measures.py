@@ -49,20 +49,6 @@ from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Persona
 from understudy.story.user_folders import cache_folder
 
-__all__ = [
-    "COMPARED",
-    "METRICS",
-    "PAIRED",
-    "HpdGeneration",
-    "Reranked",
-    "judge_generation",
-    "open_reranked",
-    "ranking_marks",
-    "ranking_rows",
-    "unranked_rows",
-    "worst_sessions",
-]
-
 METRICS = ("map", "mrr", "p@1", "r10@1", "r10@5")
 COMPARED = ("mrr", "p@1")
 TEN = 10

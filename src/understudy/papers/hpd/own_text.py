@@ -16,8 +16,6 @@ from understudy.papers.hpd.features import Feature, TextFeatures
 from understudy.story.dialogue import Example
 from understudy.text import words
 
-__all__ = ["OWN_TEXT"]
-
 FEATURES = (
     Feature("words"),
     Feature("sentences"),

@@ -10,17 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from understudy.bench.run import Row, figure_row
 
-__all__ = [
-    "HPD_CRITERIA",
-    "HPD_SIZE",
-    "PAPER_HPD",
-    "hpd_generation_figure",
-    "hpd_paper_rows",
-    "hpd_ranking_figure",
-    "hpd_ranking_rows",
-    "hpd_rating",
-]
-
 HPD_SIZE: Mapping[str, Mapping[str, float]] = {
     "train": {"dialogues": 1042, "turns": 13.8, "least_speakers": 2, "most_speakers": 20, "characters": 113},
     "test": {"dialogues": 178, "turns": 8.6, "least_speakers": 2, "most_speakers": 8, "characters": 113},

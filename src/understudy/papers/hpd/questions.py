@@ -42,8 +42,6 @@ from understudy.story.types import Moment
 from understudy.story.wording import plain_lines
 from understudy.text import words
 
-__all__ = ["WrittenQuestions", "propose", "write_questions"]
-
 LEAST = 9  # negatives of a question
 TOO_FEW = f"fewer than {LEAST} proposals could be used"
 NOT_THERE = "the character was not there for the turns before"

@@ -26,18 +26,6 @@ from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example, Situation
 from understudy.story.persona import Other, Persona
 
-__all__ = [
-    "ALL_PARTS",
-    "CANDIDATES",
-    "GIVEN",
-    "judged_files",
-    "load_questions",
-    "parts_of",
-    "training_questions",
-    "what_parts_add",
-    "withhold",
-]
-
 DIALOGUE = "dialogue"
 ALL_PARTS = "dialogue+scene+attributes+relations"
 GIVEN = (

@@ -24,8 +24,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Moment, Relation, holding_at
 from understudy.text import tokenizer
 
-__all__ = ["Annotations", "CorpusStatistics", "Spread", "corpus_statistics"]
-
 STEP = 200  # scenes between two reports of progress
 D = TypeVar("D", Fact, Relation)
 

@@ -48,8 +48,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.sources.source import SourceFile
 from understudy.story.dialogue import Example
 
-__all__ = ["bench_personachat", "questions_in"]
-
 # Single questions for a report to show: an agent's worst mistakes, and its first replies in its own words.
 
 SHOWN = 10  # of each agent

@@ -42,8 +42,6 @@ from understudy.story.dialogue import BatchLanguageModel, LanguageModel, Situati
 from understudy.story.persona import Other, Persona
 from understudy.text import words
 
-__all__ = ["FOLDS", "SIDES", "Measures", "chat_measures", "folds_of", "out_of_fold"]
-
 Measures = dict[tuple[str, str], Reals]
 """By measure and whose messages it is of: a value for each chat."""
 

@@ -25,8 +25,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import Example, Situation, Turn
 from understudy.story.persona import Other, Persona
 
-__all__ = ["SETS", "bench_consistency"]
-
 SETS = ("attributes", "havenot", "likedislike")
 KINDS = {"neg": "contradict@1", "rand": "random@1", "similar": "similar@1", "label": "hits@1"}
 """The data's names for the kinds of candidates, worst first, and the metric each counts for."""

@@ -35,8 +35,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.story.dialogue import LanguageModel
 from understudy.training.dialogues import linked_groups
 
-__all__ = ["bench_judged_chats", "open_language_model"]
-
 # Whose profile was it? What profile scorers and people choose between the bot's profile and another one.
 #
 # A person was shown two profiles after the chat and chose one. The other one is not in the published file. So a

@@ -30,8 +30,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.training.corpus import PAIRS, read_pairs
 from understudy.training.dialogues import last_questions, linked_groups
 
-__all__ = ["Side", "bench_profiles", "fields_of", "sampled_sides", "sides_of", "training_of"]
-
 # The two sides of PersonaChat's dialogues, and the profiles that a true one is ranked against.
 #
 # A `Side` is one side of a dialogue: what was said, the profile that was given, and the partner's.

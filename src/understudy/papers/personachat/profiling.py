@@ -32,7 +32,6 @@ from understudy.text import stems, stop_words, words
 if TYPE_CHECKING:
     from understudy.language.encoding.encoder import SentenceEncoder
 
-__all__ = ["ProfileTrait", "profile_of", "self_descriptions", "sentences_in", "training_in"]
 
 MOST_LINES = 2_000  # the last ones: what holds is what was said last
 SUPPORT = 3

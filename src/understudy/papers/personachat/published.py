@@ -9,16 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = [
-    "CONDITIONS",
-    "PAPER_IS",
-    "PERSONACHAT_RATED",
-    "paper_model",
-    "personachat_figure",
-    "personachat_rating",
-    "profile_error",
-]
-
 CONDITIONS = (
     "none",
     "self_original",

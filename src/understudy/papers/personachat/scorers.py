@@ -35,8 +35,6 @@ from understudy.errors import AgentError, InputError
 from understudy.language.lexical import TfIdf
 from understudy.text import stems
 
-__all__ = ["Matrix", "ProfileScorer", "Training", "resemblance_named", "scorer_named", "scorers_for"]
-
 Matrix = NDArray[np.float32]
 Resemblance = Callable[[Sequence[str]], Matrix]
 Links = Mapping[str, Mapping[str, float]]

@@ -57,8 +57,6 @@ from understudy.training.guessing.registry import (
     unregistered,
 )
 
-__all__ = ["MODELS", "bench_guess"]
-
 MODELS = ("random", "vanilla", "vanilla+assigned", "joint", "joint without history")
 BY_WORDS, BY_MEANING = "scenes alike in words", "scenes alike in meaning"
 SHARES = {"an eighth": 8, "a quarter": 4, "half": 2}

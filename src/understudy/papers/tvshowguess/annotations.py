@@ -29,18 +29,6 @@ from understudy.metrics.statistics import adjust_p_values, interval, paired_p
 from understudy.papers.tvshowguess.published import PAPER_RECALL
 from understudy.story.types import Scene
 
-__all__ = [
-    "WINDOW",
-    "annotated",
-    "annotation_groupings",
-    "flows",
-    "history_gain",
-    "ranked_scenes",
-    "retrieval_rows",
-    "shows_of",
-]
-
-
 WINDOW = 20  # earlier scenes among which those that were needed are looked for
 RECALLED = (1, 3, 5)
 NEEDS: Mapping[str, tuple[str, ...]] = {

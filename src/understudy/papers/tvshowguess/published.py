@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from understudy.bench.run import Row, figure_row
 
-__all__ = ["PAPER_RECALL", "PEOPLE", "add_paper"]
-
 ALL = "all"
 PEOPLE = "people"
 SHOWS = ("friends", "the big bang theory", "frasier", "gilmore girls", "the office")

@@ -70,8 +70,6 @@ from understudy.progress import Progress, ignore_progress
 from understudy.sources.jsonstream import load_json
 from understudy.training.persona_lm import PersonaTuning, fine_tune, fine_tuned_scorer, line_perplexities
 
-__all__ = ["bench_voice"]
-
 NAMES = "names.json"
 UNFIT = 1  # a reply that at most so many found likely
 

@@ -34,8 +34,6 @@ from understudy.papers.personachat.profiles import Side, fields_of, sampled_side
 from understudy.papers.utterance_metrics.published import paper_mean
 from understudy.progress import Progress, ignore_progress
 
-__all__ = ["bench_overlap"]
-
 SCORERS = ("p_f1", "p_cover", "copying")
 WORDINGS = ("original", "revised")
 SHUFFLES = 5000

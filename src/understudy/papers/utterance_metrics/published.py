@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["paper_figure", "paper_mean"]
-
 PAPER_SCORERS = ("psprob", "ptsal", "uppl", "maxbleu")
 
 SPEARMAN = {

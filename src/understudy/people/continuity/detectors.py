@@ -26,9 +26,6 @@ from understudy.story.persona import died_at
 from understudy.story.storyfile import Story
 from understudy.story.types import Fact, Line, Moment, holding_at
 
-__all__ = ["AbsenceDetector", "BelongingsDetector", "DeathDetector", "MeetingDetector"]
-
-
 DEAD_BY_FACT, DEAD_BY_DIRECTION, ABSENT = 0.95, 0.7, 0.6
 DIES = re.compile(r"(?:^|[.;\[(]\s*)([^.;\[(]{0,60}?)\s*\b[Dd]ies\s*(?:$|[.;,\])])")
 PRONOUN = frozenset(("", "he", "she", "they"))

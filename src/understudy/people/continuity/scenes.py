@@ -19,23 +19,6 @@ from understudy.story.storyfile import Story
 from understudy.story.types import SECRET, Fact, Line, Moment, Scene
 from understudy.text import NOT_NAMES, NameFinder, fold, stop_words
 
-__all__ = [
-    "KINDS",
-    "Detector",
-    "Fault",
-    "Learning",
-    "Mention",
-    "Mentions",
-    "StoryTerm",
-    "TermFinder",
-    "WatchedScene",
-    "directions_in",
-    "facts_by_person",
-    "learnings",
-    "watched_scenes",
-]
-
-
 # What a line can be about that not everybody knows: people, names and things of the story's own.
 #
 #     person      one of the cast, by a name that nobody else has and that is no ordinary word, as 'Guard' is

@@ -28,30 +28,6 @@ from understudy.database import Migration, applied_migrations, apply_migrations
 from understudy.errors import InputError
 from understudy.story.types import Line, Moment
 
-__all__ = [
-    "APPLICATION",
-    "DOUBTFUL",
-    "MIGRATIONS",
-    "NAMES_VERSION",
-    "OLDEST",
-    "SPANS_VERSION",
-    "AttributedLines",
-    "LineSpans",
-    "Row",
-    "SharedConnection",
-    "Spans",
-    "StepBudget",
-    "address_of",
-    "connect",
-    "migrate",
-    "pack",
-    "span_problems",
-    "translated_errors",
-    "unpack",
-    "version_of",
-    "write_spans",
-]
-
 APPLICATION = 0x55445354  # 'UDST': tells a story file from other SQLite files
 
 MIGRATIONS: Sequence[Migration] = (

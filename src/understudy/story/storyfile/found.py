@@ -35,29 +35,6 @@ if TYPE_CHECKING:
     from understudy.story.storyfile.story import Story
 
 
-__all__ = [
-    "ACCEPTED",
-    "BOUND",
-    "CHANGED",
-    "FOUND",
-    "GIVES_WAY",
-    "NEVER_FOUND",
-    "REJECTED",
-    "UNDECIDED",
-    "FoundClaims",
-    "FoundDecision",
-    "FoundEntry",
-    "FoundFile",
-    "FoundOverlay",
-    "PlacedEntry",
-    "found_file_of",
-    "line_after",
-    "place_entries",
-    "quote_of",
-    "read_found",
-]
-
-
 FOUND = "found.toml"
 BOUND = 0.6
 UNDECIDED, ACCEPTED, REJECTED, CHANGED = "", "accepted", "rejected", "changed"

@@ -19,9 +19,6 @@ from understudy.story.storyfile.database import SharedConnection, connect, trans
 from understudy.story.types import Exchange, Line, Moment, Scene, Source
 from understudy.text import fold
 
-__all__ = ["StoryPast", "deliveries"]
-
-
 # How lines are spoken, as far as directions say so: aside, or not in the speaker's own words.
 #
 # A direction speaks of the line after it, and of what the same speaker goes on to say until it ends: 'Aside.', 'To

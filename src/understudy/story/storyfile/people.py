@@ -14,9 +14,6 @@ from understudy.story.storyfile.database import Row, SharedConnection, unpack
 from understudy.story.types import Character, LoreEntry, Moment
 from understudy.text import did_you_mean, fold
 
-__all__ = ["CardFile", "CardRecord", "CastMember", "People", "SpokenNames", "card_problems", "write_cards"]
-
-
 FIRST_AND_LAST = "first_scene.moment, first_line.number, last_scene.moment, last_line.number"
 THEIR_LINES = """
     LEFT JOIN lines AS first_line ON first_line.id = people.first

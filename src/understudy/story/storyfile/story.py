@@ -31,8 +31,6 @@ from understudy.story.storyfile.people import CardFile, CardRecord, CastMember, 
 from understudy.story.storyfile.validation import identity_of, is_validated, remember_validated, validate_story_file
 from understudy.story.types import Character, Dated, Fact, Line, LoreEntry, Moment, Relation, Scene, Schema, Source
 
-__all__ = ["FileCounts", "Story", "UnreadSourceLine"]
-
 PASTS = 64  # most recently used ones that stay open
 PRESENT = 1 << 14  # lines whose company is remembered
 SPEECH = 6  # lines back that a direction for how a line is spoken is looked for

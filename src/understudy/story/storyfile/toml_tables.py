@@ -15,20 +15,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, c
 
 from understudy.errors import CastError, InputError
 
-__all__ = [
-    "DecisionFile",
-    "DecisionFileParser",
-    "TableParser",
-    "TomlTable",
-    "load_toml",
-    "quoted",
-    "replace_text",
-    "table_lines",
-    "toml_pairs",
-    "toml_value",
-]
-
-
 TomlTable: TypeAlias = dict[str, Any]
 
 

@@ -44,8 +44,6 @@ from understudy.story.storyfile.people import card_problems
 from understudy.story.user_folders import cache_folder
 from understudy.text import LANGUAGES
 
-__all__ = ["identity_of", "is_story_file", "is_validated", "remember_validated", "validate_story_file"]
-
 MAGIC = b"SQLite format 3\0"
 VERSIONS = slice(18, 20)  # of the header: 1 and 1, where the file is complete without another beside it
 MOST_LEVELS = 12

@@ -27,8 +27,6 @@ from understudy.story.storyfile.validation import identity_of, remember_validate
 from understudy.story.types import Character, Fact, LoreEntry, Moment, Relation, Source
 from understudy.text import HeardName, NameFinder, fold
 
-__all__ = ["StoryWriter"]
-
 MEMORY = "file:story-{}?mode=memory&cache=shared"
 BATCH = 5_000
 

@@ -27,18 +27,6 @@ from understudy.story.persona import Persona
 from understudy.story.types import Scene
 from understudy.training.run import TrainingRun
 
-__all__ = [
-    "EVERY",
-    "HELD_BACK",
-    "Casts",
-    "Stories",
-    "begin",
-    "held_back",
-    "read_casts",
-    "unknown_people",
-    "write_figures",
-]
-
 HELD_BACK = 0.05
 Stories = Mapping[str, TrainingScenes]
 """Scenes to learn from, by the title of their story."""

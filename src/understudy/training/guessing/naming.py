@@ -37,7 +37,6 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "NamingSettings", "open_naming", "train_naming"]
 
 AGENT = "naming"
 IGNORED = -100  # padding, which nothing is learned from

@@ -35,20 +35,6 @@ from understudy.training.pretrained import PACKAGE, installed_base
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "HEAD",
-    "LONGFORMER",
-    "TRUNK",
-    "LabelledInput",
-    "Trunk",
-    "fits",
-    "half_precision",
-    "head_start",
-    "loss_of",
-    "open_trunk",
-    "reading_of",
-    "scores_of",
-]
 
 HEAD = "head."  # the names of its parameters among those that are trained
 HIDDEN = 128

@@ -49,7 +49,6 @@ from understudy.training.run import TrainingRun, TrainingTask, check_positive, c
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["AGENT", "ReaderSettings", "default_settings", "open_reader", "reading_format", "train_reader"]
 
 AGENT = "scene-reader"
 WEIGHTS = "head.safetensors"

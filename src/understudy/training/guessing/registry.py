@@ -31,20 +31,6 @@ from understudy.story.types import Moment, Scene
 from understudy.text import did_you_mean
 from understudy.training.guessing import naming, read_casts, readers, unknown_people
 
-__all__ = [
-    "Undecided",
-    "combined",
-    "find_assigned",
-    "find_guesser",
-    "find_guessers",
-    "knows",
-    "together_name",
-    "together_weights",
-    "trained_kinds",
-    "unregistered",
-    "weighted_guessers",
-]
-
 UNSEEN_SHARE = 0.1  # of the scenes, where no model says which it has seen
 HAVE_NAMES = (
     "--assigned is for a model's folder or module:factory: other models have names for it, such as 'vanilla+assigned'"

@@ -21,20 +21,6 @@ from understudy.guessing.baselines import windows_of_lines
 from understudy.guessing.scenes import masks_of
 from understudy.story.types import Line, Scene
 
-__all__ = [
-    "KINDS",
-    "NOBODY",
-    "InputFormat",
-    "ReaderInput",
-    "RecentScenes",
-    "SceneTokenizer",
-    "chunks",
-    "reader_input",
-    "scene_prompts",
-    "scenes_with_history",
-    "unmasked",
-]
-
 MASK = re.compile(r"\bP\d+\b")
 SHORTEST = 128  # tokens that a model must be able to read at once
 UNBOUNDED = 1 << 20  # a tokenizer without a limit names a far larger one
