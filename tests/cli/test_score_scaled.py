@@ -233,7 +233,7 @@ def two_cores() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("two_cores")
-@pytest.mark.parametrize("where", ["cores", "cluster"])
+@pytest.mark.parametrize("where", ["cores", pytest.param("cluster", marks=pytest.mark.thorough)])
 def test_a_worker_killed_half_way_loses_nothing(
     start: Start, run: Run, tmp_path: Path, asked: tuple[str | Path, ...], where: str
 ) -> None:

@@ -25,7 +25,9 @@ def test_every_recipe_is_tried_and_has_its_page() -> None:
         assert f"python recipes/{name}/train.py --data" in page
 
 
-@pytest.mark.parametrize("name", sorted(MISSING))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "statements" else pytest.mark.thorough) for name in sorted(MISSING)]
+)
 def test_a_recipe_starts_and_refuses_a_wrong_folder(name: str, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     novels = ("--novels", "data", "--base", "data") if name in ("writer", "reranker") else ()

@@ -76,7 +76,7 @@ def _made_real(case: Any) -> bool:
 def test_every_operation_keeps_to_the_schema(everything: Any, operation: Operation, mode: GenerationMode) -> None:
     schema = everything[PARAMETER.sub(r"{\1}", operation.path)][operation.method]
 
-    @settings(max_examples=settings().max_examples // 4, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=settings().max_examples // 8, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(schema.as_strategy(generation_mode=mode))
     def keeps_to_it(case: Any) -> None:
         case.call_and_validate(excluded_checks=NOT_OF_FORMS if operation.form else [])
