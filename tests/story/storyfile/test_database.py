@@ -48,6 +48,33 @@ def test_eight_threads_share_a_story_and_a_persona(tmp_path: Path) -> None:
     assert (crowd.stdout.split(), crowd.stderr) == (["1", "1"], "")
 
 
+COLLECTED_WHILE_ASKED = """
+import gc
+from understudy import read, situation_at
+from understudy.story.storyfile import Story, past
+
+authorize = past._authorize
+gc.disable()
+
+def collect_and_authorize(*access):
+    gc.collect()
+    return authorize(*access)
+
+past._authorize = collect_and_authorize
+story = read("demo-ja")
+garbage = [Story(story.identity)]
+garbage.append(garbage)
+del garbage
+print(len(situation_at(story, story.cast()[0].character.name, "2.1").persona.past))
+"""
+
+
+def test_a_story_that_is_collected_while_another_of_its_connections_asks_stops_nothing() -> None:
+    """SQLite asks what a query may read: Python may collect just then, and with it a connection to the same story."""
+    done = subprocess.run([sys.executable, "-c", COLLECTED_WHILE_ASKED], timeout=60, capture_output=True, text=True)
+    assert done.stderr == "" and int(done.stdout) > 0
+
+
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="needs /proc")
 def test_who_asks_again_gets_the_same_past_and_a_story_keeps_only_so_many(tmp_path: Path) -> None:
     story = read("demo-zh", tmp_path / "zh.story")

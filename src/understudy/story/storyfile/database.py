@@ -18,10 +18,10 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import Any, NamedTuple, TypeAlias
 
 from understudy.database import Migration, applied_migrations, apply_migrations
@@ -144,6 +144,10 @@ FEWEST_STEPS = 20_000_000
 STEPS_PER_BYTE = 20  # a full table scan takes one or two
 
 
+_THREAD = local()
+_TO_CLOSE: list[sqlite3.Connection] = []
+
+
 class SharedConnection:
     """A connection that threads share: queries in, rows out; no cursor leaves it."""
 
@@ -157,7 +161,14 @@ class SharedConnection:
             self._budget.limit(connection)
 
     def __del__(self) -> None:
-        self._connection.close()  # part of a reference cycle, it would keep its file open until it is collected
+        """Close: part of a reference cycle, the connection would keep its file open until it is collected.
+
+        Where Python collects while SQLite calls it back, a story in memory is locked, and closing would wait forever.
+        """
+        if getattr(_THREAD, "is_executing", False):
+            _TO_CLOSE.append(self._connection)
+        else:
+            self._connection.close()
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
         with self._locked():
@@ -185,8 +196,15 @@ class SharedConnection:
         with self._lock:
             if self._budget is not None:
                 self._budget.renew()
-            with translated_errors(self._path):
-                yield
+            _THREAD.is_executing = True
+            try:
+                with translated_errors(self._path):
+                    yield
+            finally:
+                _THREAD.is_executing = False
+        with suppress(IndexError):  # another thread may close them as well
+            while _TO_CLOSE:
+                _TO_CLOSE.pop().close()
 
 
 @contextmanager

@@ -196,11 +196,9 @@ class StoryWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.connection.close()  # a story in memory lives on in the connection of whoever has opened it by now
         if self._partial is not None:
-            self.connection.close()
             self._partial.unlink(missing_ok=True)
-        elif kind is not None:
-            self.connection.close()
 
 
 def _remove_abandoned(path: Path) -> None:
