@@ -55,6 +55,19 @@ def test_an_error_while_reading_leaves_the_old_story(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.partial")) and not list(tmp_path.glob(".*.partial"))
 
 
+def test_who_has_the_old_story_open_goes_on_reading_it(tmp_path: Path) -> None:
+    """The new one takes its name: nothing is written into it, not even for a moment."""
+    target = tmp_path / "play.story"
+    read(script(tmp_path), target)
+    with target.open("rb") as old:
+        before = old.read()
+        longer = tmp_path / "longer.txt"
+        longer.write_text(SCRIPT + "\nANN: And one more.\n")
+        read(longer, target)
+        old.seek(0)
+        assert old.read() == before != target.read_bytes()
+
+
 @pytest.mark.parametrize("after", [0.0, 0.05, 0.1, 0.2, 0.4, 0.8])
 def test_kill_at_any_point_leaves_the_old_or_the_new_one(tmp_path: Path, after: float) -> None:
     target = tmp_path / "play.story"
