@@ -101,7 +101,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ReplyQuery:
     """What candidates are compared with, of length 1, and what went into it."""
 
     direction: Floats
@@ -132,7 +132,7 @@ class BagRanker(ABC):
         """Take from the folder what only this model has."""
 
     @abstractmethod
-    def query(self, situation: Situation, history: Sequence[Turn]) -> Query: ...
+    def query(self, situation: Situation, history: Sequence[Turn]) -> ReplyQuery: ...
 
     def score(self, situation: Situation, history: Sequence[Turn], candidates: Sequence[str]) -> list[float]:
         if not candidates:
@@ -162,11 +162,11 @@ class BagRanker(ABC):
         rows = [self.vectors.of(text, language) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.vectors.width), np.float32)
 
-    def _cosines(self, query: Query, candidates: Sequence[str], language: str) -> list[float]:
+    def _cosines(self, query: ReplyQuery, candidates: Sequence[str], language: str) -> list[float]:
         # One product a candidate: a matrix product rounds differently with the number of its rows.
         return [float(np.dot(self.vectors.direction(text, language), query.direction)) for text in candidates]
 
-    def _scores(self, pool: Pool, query: Query, language: str) -> Floats:
+    def _scores(self, pool: Pool, query: ReplyQuery, language: str) -> Floats:
         blocks = [
             self._block(pool, start, language) @ query.direction for start in range(0, len(pool.exchanges), BLOCK)
         ]
@@ -191,7 +191,7 @@ def attention(query: Floats, rows: Floats) -> Floats:
     return shares
 
 
-def _evidence(pool: Pool, index: int, query: Query) -> Iterator[Evidence]:
+def _evidence(pool: Pool, index: int, query: ReplyQuery) -> Iterator[Evidence]:
     """When the line was said, and what was looked up, with its share of the attention."""
     exchange = pool.exchanges[index]
     yield taken_from(exchange)
@@ -217,15 +217,15 @@ def _evidence(pool: Pool, index: int, query: Query) -> Iterator[Evidence]:
 class Starspace(BagRanker):
     name = "starspace"
 
-    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+    def query(self, situation: Situation, history: Sequence[Turn]) -> ReplyQuery:
         language = situation.persona.language
         total = self.vectors.of(message_of(history, self.turns), language)
         sentences = self.profile(situation)
         if not sentences:
-            return Query(unit(total))
+            return ReplyQuery(unit(total))
         rows = self.sums(sentences, language)
         total = total + np.float32(self.balance) * rows.sum(axis=0)
-        return Query(unit(total), self.looked_up(sentences, attention(total, rows)))
+        return ReplyQuery(unit(total), self.looked_up(sentences, attention(total, rows)))
 
 
 # The ranking Profile Memory network of PersonaChat: the message looks up the profile before it looks for a reply.
@@ -246,9 +246,9 @@ class ProfileMemory(BagRanker):
     def _prepare(self, folder: ModelFolder) -> None:
         self.hops = max(folder.integer("settings", "hops", low=0, high=MAX_HOPS), 1)
 
-    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+    def query(self, situation: Situation, history: Sequence[Turn]) -> ReplyQuery:
         total, looked_up = self.first_hops(situation, history)
-        return Query(unit(total), looked_up)
+        return ReplyQuery(unit(total), looked_up)
 
     def first_hops(self, situation: Situation, history: Sequence[Turn]) -> tuple[Floats, tuple[Hop, ...]]:
         """q+ and the attention of the last hop."""
@@ -291,7 +291,7 @@ class KeyValueMemory(ProfileMemory):
         self._gain = float(folder.number("settings", "gain", low=-1_000, high=1_000))
         self._keys, self._values = self._rows(self._heard), self._rows(self._said)
 
-    def query(self, situation: Situation, history: Sequence[Turn]) -> Query:
+    def query(self, situation: Situation, history: Sequence[Turn]) -> ReplyQuery:
         total, looked_up = self.first_hops(situation, history)
         first = unit(total)
         return self._second_hop(first, looked_up, self._keys @ first)
@@ -309,10 +309,10 @@ class KeyValueMemory(ProfileMemory):
             for query, (situation, _, candidates) in zip(queries, questions)
         ]
 
-    def _second_hop(self, first: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> Query:
+    def _second_hop(self, first: Floats, looked_up: tuple[Hop, ...], nearness: Floats) -> ReplyQuery:
         nearest = _largest(nearness, NEAREST)
         if not len(nearest) or not first.any():
-            return Query(first, looked_up)
+            return ReplyQuery(first, looked_up)
         grown = np.exp(np.float32(self._sharpness) * (nearness[nearest] - nearness[nearest].max()))
         shares = grown / grown.sum()
         recalled = unit((shares[:, None] * self._values[nearest]).sum(axis=0))
@@ -320,7 +320,7 @@ class KeyValueMemory(ProfileMemory):
         memories = tuple(
             Hop("memory", f"{self._heard[nearest[at]]} -> {self._said[nearest[at]]}", float(shares[at])) for at in order
         )
-        return Query(unit(first + np.float32(self._gain) * recalled), (*looked_up, *memories))
+        return ReplyQuery(unit(first + np.float32(self._gain) * recalled), (*looked_up, *memories))
 
     def _rows(self, texts: Sequence[str]) -> Floats:
         rows = np.empty((len(texts), self.vectors.width), np.float32)
