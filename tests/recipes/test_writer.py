@@ -30,6 +30,8 @@ from understudy.training.dialogues import ProfiledDialogue
 from understudy.training.pdnc import join_parts, novel_speeches
 from understudy.training.run import TrainingTask
 
+pytestmark = pytest.mark.thorough  # what it made ships already
+
 PROFILES = (
     ("i work as a baker .", "i live in boston ."),
     ("i have two dogs .", "my favorite color is blue ."),
