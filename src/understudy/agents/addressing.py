@@ -22,7 +22,7 @@ from understudy.agents.word_tokens import plain_line, roots
 from understudy.story.dialogue import Situation
 from understudy.story.persona import Other, Past
 from understudy.story.types import Exchange, Moment
-from understudy.text import find_name
+from understudy.text import either, find_name
 
 SCENES = 400  # of the past that are looked through
 NEAR = 8  # lines before one that say whom it speaks of
@@ -120,19 +120,19 @@ def names_of(other: Other) -> tuple[str, ...]:
 
 @lru_cache(4096)
 def _vocative(names: tuple[str, ...], is_clear: bool) -> re.Pattern[str] | None:
-    joined = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name.strip())
+    joined = either(filter(str.strip, names))
     return re.compile(rf"{CALLING}({joined}){CLEARLY_AFTER if is_clear else AFTER}") if joined else None
 
 
 @lru_cache(4096)
 def _pointed_at(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    joined = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name[:1].isupper())
+    joined = either(name for name in names if name[:1].isupper())
     return re.compile(rf"\b[Tt]his is (?:my (?:\w+ ){{0,2}}\w+,? )?(?:[A-Z]\w*\.? )?(?:{joined})\b") if joined else None
 
 
 @lru_cache(4096)
 def _spoken_of(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    joined = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name[:1].isupper())
+    joined = either(name for name in names if name[:1].isupper())
     if not joined:
         return None
     return re.compile(
@@ -179,7 +179,8 @@ class Addressing:
             other.name: tuple(name for name in names_of(other) if name not in self._faced_names and name not in own)
             for other in others
         }
-        parts = {name for names in self._names.values() for name in names}
+        self._other_names = tuple(dict.fromkeys(name for names in self._names.values() for name in names))
+        parts = set(self._other_names)
         self._kin = _kin_words(situation)
         self._own_to_faced = tuple(sorted(name for name in self._faced_names if name not in parts and name not in own))
 
@@ -217,8 +218,9 @@ class Addressing:
         said = FILLER.sub(" ", text)
         speaks_to_somebody = SECOND_PERSON.search(said) is not None or IMPERATIVE.search(said) is not None
         around = self._around(moment)
-        if around is not None and speaks_to_somebody and self._calls_others(around.text, company):
-            return "was said to somebody else"  # a part of a line that calls them
+        whole = text if around is None else around.text
+        if speaks_to_somebody and whole != text and self._calls_others(whole, company):
+            return "was said to somebody else"
         is_for_faced = was_there and (len(company) == 1 or self._spoke_beside(moment))
         if not is_for_faced and EPITHET.search(text):
             return "calls somebody else"
@@ -248,15 +250,18 @@ class Addressing:
         """Those who were there for the line may be called before any mark; others, as who is called in, clearly."""
         there = {self._others[name].name for name in company if name in self._others}
         for who, names in self._names.items():
-            patterns = _vocative(names, bool(company) and who not in there), _pointed_at(names)
-            if any(pattern is not None and pattern.search(text) for pattern in patterns):
+            pattern = _vocative(names, bool(company) and who not in there)
+            if pattern is not None and pattern.search(text):
                 return True
+        pointed_at = _pointed_at(self._other_names)
+        if pointed_at is not None and pointed_at.search(text):
+            return True
         return any(self._is_short_for_another(match[1]) for match in CALLED.finditer(text))
 
     def _is_short_for_another(self, name: str) -> bool:
         """Is somebody else called by the beginning of a name, as Kevin is by 'Kev'?"""
         return not any(known.startswith(name) for known in self._faced_names) and any(
-            known.startswith(name) and known != name for names in self._names.values() for known in names
+            known.startswith(name) and known != name for known in self._other_names
         )
 
     def _names_faced(self, text: str) -> bool:

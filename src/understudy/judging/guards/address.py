@@ -17,7 +17,7 @@ from understudy.judging.guards.story_view import Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Other, Past
 from understudy.story.types import Moment
-from understudy.text import find_name
+from understudy.text import either, find_name
 
 NAME = "address"
 OF_A_MAN = (
@@ -39,11 +39,8 @@ AFTER = r"(?=\s*(?:[,;.!?—–]|$))"
 @lru_cache(1024)
 def _vocative(terms: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[str] | None:
     """Finds a term that somebody is called by: set off by a mark before it, or at the beginning, and one after it."""
-    ordered = sorted({term for term in terms if term}, key=len, reverse=True)
-    if not ordered:
-        return None
-    joined = "|".join(map(re.escape, ordered))
-    return re.compile(rf"{BEFORE}({joined}){AFTER}", re.I if ignore_case else 0)
+    joined = either(filter(None, terms))
+    return re.compile(rf"{BEFORE}({joined}){AFTER}", re.I if ignore_case else 0) if joined else None
 
 
 MALE, FEMALE, RANK = (_vocative(tuple(terms.split("|")), True) for terms in (OF_A_MAN, OF_A_WOMAN, OF_RANK))
@@ -117,10 +114,9 @@ def _speaks_of_those_here(situation: Situation, text: str, people: PeopleNames) 
 @lru_cache(4096)
 def _third_person(names: tuple[str, ...], own: bool) -> re.Pattern[str] | None:
     """A name inside a clause. Not: set off by marks, after 'I am', 'you are', 'Miss', or quoted."""
-    ordered = sorted({name for name in names if name}, key=len, reverse=True)
-    if not ordered:
+    joined = either(filter(None, names))
+    if not joined:
         return None
-    joined = "|".join(map(re.escape, ordered))
     said_of = r"(?:is|was|has|had|will|would|does|did|says|said|told|took|wrote|knows|can|could|must|may|might|and I)\b"
     if own:
         return re.compile(rf"(?<!am )(?<!I'm )(?<!is )(?<!me )\b(?:{joined})\b(?='s\b|’s\b|\s+{said_of})")
