@@ -24,18 +24,8 @@ from understudy.story.persona import Past, Persona
 from understudy.text import fold, guess_language, word_table, words
 
 NAME = "form"
-ASSISTANT = re.compile(
-    r"<\||\|>|\b(?:as an? (?:ai|artificial|assistant|(?:large )?language model)|i(?: am|'m|"
-    r"’m) (?:just |only )?(?:an? )?(?:ai|assistant|chatbot|"
-    r"(?:large )?language model|virtual assistant|bot)\b|language model|openai|chatgpt|"
-    r"my training data|how (?:can|may) i (?:assist|help) you today|"
-    r"i (?:cannot|can't) (?:assist|help) with that|stay in character|role-?play)",
-    re.IGNORECASE,
-)
+BOT_CLASSES = ("machine", "machine_de", "do_not")
 LIKELY = 2  # polite people say one of them too
-OF_BOTS = re.compile(
-    r"\b(?:language model|sprachmodell|openai|chatgpt|(?:stay|break|out of) (?:in )?character)\b", re.IGNORECASE
-)
 ARTIFICIAL = re.compile(r"\b(?:ai|a\.i\.|artificial|robot|android|computer|machine|chatbot|assistant)\b", re.IGNORECASE)
 SCRIPT_ROLE = re.compile(
     r"(?:^|\n)\s*[*_]*(?:user|assistant|system|human)[*_]*\s*[:：]|\b(?:User|Assistant)[:：]|\n\s*[*_]*(?:You|Me)[*_]*\s*:"
@@ -105,31 +95,30 @@ def _speaks_as_bot(situation: Situation, text: str) -> bool:
         return SPECIAL.search(text) is not None
     said = [part for part in sentences(text) if not asks(part) and not has_negation(part)]
     plain_marks = text.replace("’", "'")
-    certain, likely = _bot_phrases()
+    phrases = _bot_phrases()
     if (
-        certain.search(plain_marks) is None
-        and not any(map(OF_BOTS.search, said))
-        and len(likely.findall(plain_marks)) < LIKELY
+        phrases["certain"].search(plain_marks) is None
+        and not any(map(phrases["unless_denied"].search, said))
+        and len(phrases["likely"].findall(plain_marks)) < LIKELY
     ):
         return False
     persona = situation.persona
     own = (*persona.greetings, *(line.text for line in persona.past.lines()))
-    return not any(certain.search(line.replace("’", "'")) for line in own)
+    return not any(phrases["certain"].search(line.replace("’", "'")) for line in own)
 
 
 @cache
-def _bot_phrases() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What is certainly, and what is likely said by a program."""
+def _bot_phrases() -> dict[str, re.Pattern[str]]:
+    """A pattern for each list of bots.toml."""
     table = word_table("judging", "guards", "bots.toml")
-    classes = {f"{{{name}}}": f"(?:{'|'.join(table[name])})" for name in ("machine", "machine_de", "do_not")}
-
-    def compiled(patterns: Sequence[str]) -> re.Pattern[str]:
-        joined = "|".join(patterns)
+    classes = {f"{{{name}}}": f"(?:{'|'.join(table.pop(name))})" for name in BOT_CLASSES}
+    patterns = dict[str, re.Pattern[str]]()
+    for kind, listed in table.items():
+        joined = "|".join(listed)
         for name, alternatives in classes.items():
             joined = joined.replace(name, alternatives)
-        return re.compile(joined, re.IGNORECASE)
-
-    return compiled(table["certain"]), compiled(table["likely"])
+        patterns[kind] = re.compile(joined, re.IGNORECASE)
+    return patterns
 
 
 def _labels_another(situation: Situation, history: Sequence[Turn], text: str) -> bool:
@@ -169,7 +158,7 @@ def _fault(situation: Situation, history: Sequence[Turn], draft: Draft) -> str:
     bag = words(text, language) if language == "en" else list(text)
     if not any(character.isalnum() for character in text):
         return "says nothing"
-    if ASSISTANT.search(text):
+    if _bot_phrases()["doubtful"].search(text):
         return "speaks as an assistant"
     if ROLE.search(text) or _labels_somebody(situation, text):
         return "speaks for another"
