@@ -29,10 +29,11 @@ from understudy.agents.fit import CachedEncoder, build_context
 from understudy.agents.old_lines import RecalledDraft
 from understudy.agents.plain_replies import fallbacks, lines_for, register_of
 from understudy.agents.word_tokens import roots
-from understudy.judging.guards.phrases import asks, plain, sentences
+from understudy.judging.guards.phrases import asks, plain
 from understudy.language.encoding import Context
 from understudy.story.dialogue import Draft, Evidence, Situation, Turn
 from understudy.story.persona import Persona
+from understudy.text import sentences
 
 AGREEMENT, FIT, RELEVANCE, VOICE = 0.62, 0.54, 0.5, 0.05
 ECHO, ASKS_BACK, PLAIN_FACT = -0.15, -0.11, -0.08

@@ -22,12 +22,12 @@ from understudy.agents.dialogue_context import KnownPeople, heard_turns, introdu
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import IRREGULAR, roots
 from understudy.judging.guards.knowledge import known_words, words_of_chat
-from understudy.judging.guards.phrases import is_title, piece_counts, sentences
+from understudy.judging.guards.phrases import is_title, piece_counts
 from understudy.judging.guards.story_view import Guard, StoryViews, Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.names import false_names_at
 from understudy.story.persona import Persona
-from understudy.text import fold
+from understudy.text import fold, sentences
 
 NAME = "claims"
 OWN_LINES = 5_000  # the most recent that are searched

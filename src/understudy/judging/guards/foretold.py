@@ -30,12 +30,12 @@ from understudy.agents.dialogue_context import last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
 from understudy.judging.guards.knowledge import OF_THE_PERSONA
-from understudy.judging.guards.phrases import asks, has_negation, sentences
+from understudy.judging.guards.phrases import asks, has_negation
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
 from understudy.language.lexical.rows import probability
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
-from understudy.text import stop_words, words
+from understudy.text import sentences, stop_words, words
 
 NAME = "knowledge"
 THRESHOLD = 0.67  # stops a good reply in fifty, where each role is judged by a fit to the others

@@ -17,11 +17,11 @@ from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.agents.prompt_contents import ACTION, shows_actions
 from understudy.agents.word_tokens import roots
-from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs, sentences
+from understudy.judging.guards.phrases import asks, has_negation, plain, repeats_runs
 from understudy.judging.guards.story_view import Verdict, own_names
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past, Persona
-from understudy.text import fold, guess_language, word_table, words
+from understudy.text import fold, guess_language, sentences, word_table, words
 
 NAME = "form"
 BOT_CLASSES = ("machine", "machine_de", "do_not")

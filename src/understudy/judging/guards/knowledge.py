@@ -20,22 +20,13 @@ from understudy.agents.dialogue_context import KnownPeople, heard_turns
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
 from understudy.judging.guards.address import people_met
-from understudy.judging.guards.phrases import (
-    asks,
-    denies,
-    has_negation,
-    is_ordinary,
-    is_title,
-    names_in,
-    numbers_in,
-    sentences,
-)
+from understudy.judging.guards.phrases import asks, denies, has_negation, is_ordinary, is_title, names_in, numbers_in
 from understudy.judging.guards.story_view import Guard, StoryView, StoryViews, Verdict
 from understudy.story.chronology import Chronology, PersonaKnowledge
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Persona
 from understudy.story.wording import tie_sentence
-from understudy.text import words
+from understudy.text import sentences, words
 
 NAME = "knowledge"
 WRITTEN = frozenset({"writer"})

@@ -1,4 +1,4 @@
-"""What guards read in a text: sentences, roots of words, numbers, names, whether it affirms, lines it repeats."""
+"""What guards read in a text: numbers, names, whether it affirms, which words are ordinary, lines it repeats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.agents.pools import KeyedCache
-from understudy.agents.word_tokens import roots
 from understudy.language.encoding.encoder import load_tokenizer, shipped_model
 from understudy.novels.lexicon import lexicon_of
 from understudy.story.chronology import Chronology, PersonaKnowledge
@@ -21,11 +20,6 @@ from understudy.story.persona import Persona
 from understudy.story.storyfile import Story
 from understudy.story.types import Moment
 from understudy.text import find_name, sentences, words
-
-__all__ = [
-    "Hashes", "StoryRuns", "affirms", "asks", "called", "denies", "has_negation", "is_ordinary", "is_title",
-    "names_in", "numbers_in", "piece_counts", "plain", "repeated_line", "repeats_runs", "roots", "sentences",
-]  # fmt: skip
 
 NUMBERS = frozenset(
     """three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen

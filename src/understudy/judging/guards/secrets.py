@@ -21,11 +21,12 @@ from understudy.agents.dialogue_context import KnownPeople, last_heard
 from understudy.agents.pools import KeyedCache
 from understudy.agents.word_tokens import roots
 from understudy.judging.guards.address import people_named
-from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation, sentences
+from understudy.judging.guards.phrases import affirms, asks, called, denies, has_negation
 from understudy.judging.guards.story_view import DatedFact, Guard, StoryView, StoryViews, Verdict
 from understudy.story.dialogue import Draft, Situation, Turn
 from understudy.story.persona import Past
 from understudy.story.types import Line
+from understudy.text import sentences
 
 NAME = "secrets"
 SHARE, LEAST = 0.5, 2
